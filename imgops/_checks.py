@@ -1,0 +1,736 @@
+"""Every check of an argument, and every error text.
+
+A message has three parts: what is required; what came, shapes with their letters; what to do. The functions return the
+value in the form that the rest of the package works with, so that a checked value is never looked at twice.
+"""
+
+import difflib
+import math
+import operator
+from collections.abc import Sequence
+from fractions import Fraction
+from numbers import Rational
+
+import numpy as np
+from numpy.exceptions import AxisError
+
+from ._dtypes import FLOATING
+
+DATA_FORMATS = ("NHWC", "NCHW", "NCHW_VECT_C")
+BLOCK_MODES = ("DCR", "CRD")
+RESAMPLE_MODES = ("nearest", "linear")
+ROUNDINGS = ("floor", "ceil", "half_down", "half_up")
+_MODE_SYNONYMS = {"bilinear": "linear"}
+_ROUNDING_SYNONYMS = {"round_prefer_floor": "half_down", "round_prefer_ceil": "half_up"}
+_MAX_COUNT = 2**63 - 1
+
+# Channel, height and width axis of each data format, from the end.
+SPATIAL_AXES = {"NHWC": (-1, -3, -2), "NCHW": (-3, -2, -1), "NCHW_VECT_C": (-4, -3, -2)}
+_LETTERS = {"NHWC": "HWC", "NCHW": "CHW", "NCHW_VECT_C": ("C/4", "H", "W", "4")}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Words of the messages
+
+
+def _choices(valid):
+    names = [repr(name) for name in valid]
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
+
+
+def suggestion(value, valid):
+    """'; did you mean ...?' with the closest valid name, or nothing."""
+    if not isinstance(value, str):
+        return ""
+    lower = {name.lower(): name for name in valid}
+    close = difflib.get_close_matches(value.lower(), lower, n=1, cutoff=0.5)
+    return f"; did you mean {lower[close[0]]!r}?" if close else ""
+
+
+def describe_shape(shape, data_format=None):
+    """'(N=1, H=4, W=4, C=10)': a shape with the letters of its data format, '(4, 10)' where it has none."""
+    letters = tuple(_LETTERS.get(data_format, ()))
+    if not letters or len(shape) < len(letters):
+        return str(tuple(shape))
+    lead = len(shape) - len(letters)
+    lead_letters = ("N",) if lead == 1 else tuple(f"N{i}" for i in range(lead))
+    return "(" + ", ".join(f"{name}={length}" for name, length in zip(lead_letters + letters, shape, strict=True)) + ")"
+
+
+def _type_name(value):
+    return type(value).__name__
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Names and numbers
+
+
+def name_of(function, argument, value, valid, synonyms=()):
+    """The valid name that `value` is or stands for."""
+    if isinstance(value, str):
+        if value in valid:
+            return value
+        if value in synonyms:
+            return dict(synonyms)[value]
+    kind = TypeError if not isinstance(value, str) else ValueError
+    raise kind(f"{function}: {argument} must be {_choices(valid)}; got {value!r}{suggestion(value, valid)}")
+
+
+def data_format(function, value):
+    return name_of(function, "data_format", value, DATA_FORMATS)
+
+
+def resample_mode(function, value):
+    return name_of(function, "mode", value, RESAMPLE_MODES, _MODE_SYNONYMS)
+
+
+def rounding(function, value):
+    return name_of(function, "rounding", value, ROUNDINGS, _ROUNDING_SYNONYMS)
+
+
+def exact(function, argument, value):
+    """The Fraction that a number means: an int or Fraction itself, a float by its shortest decimal."""
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{function}: {argument} must be a real number; got the bool {value!r}; pass 1.0 or 0.0")
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (float, np.floating)):
+        if not math.isfinite(value):
+            raise ValueError(f"{function}: {argument} must be finite; got {value}; pass a finite number")
+        # str() of a NumPy scalar is its own shortest decimal, so float32(0.6) means 3/5.
+        return Fraction(str(value)) if isinstance(value, np.floating) else Fraction(repr(value))
+    raise TypeError(
+        f"{function}: {argument} must be an int, a float or a Fraction; got {value!r} of type {_type_name(value)}; "
+        f"pass a real number"
+    )
+
+
+def positive(function, argument, value):
+    number = exact(function, argument, value)
+    if number <= 0:
+        raise ValueError(f"{function}: {argument} must be positive; got {value}; pass output samples per input sample, > 0")
+    return number
+
+
+def integer(function, argument, value, advice):
+    """An int by operator.index; bool and 2.0 are TypeErrors."""
+    if not isinstance(value, (bool, np.bool_)):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise TypeError(f"{function}: {argument} must be an integer; got {value!r} of type {_type_name(value)}; {advice}")
+
+
+def block_size(function, value, argument="block_size"):
+    number = integer(function, argument, value, "pass the side of the square block, such as 2")
+    if number < 1:
+        raise ValueError(f"{function}: {argument} must be at least 1; got {number}; pass the side of the square block")
+    if number > 2**31 - 1:
+        raise ValueError(f"{function}: {argument} must be below 2**31; got {number}; pass the side of the square block")
+    return number
+
+
+def num_threads(function, value):
+    number = integer(function, "num_threads", value, "pass a number of threads or None for the default")
+    if number < 1:
+        raise ValueError(f"{function}: num_threads must be at least 1; got {number}; pass None for the default")
+    return min(number, 1024)
+
+
+def is_sequence(value):
+    return (isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes))) and np.ndim(value) != 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arrays
+
+
+def as_array(function, x, argument="x"):
+    """Any array-like on the CPU as an ndarray; never a copy where the object shares its memory."""
+    if isinstance(x, np.ndarray):
+        array = np.asarray(x)
+    elif hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
+        array = np.from_dlpack(x)
+    else:
+        try:
+            array = np.asarray(x)
+        except (ValueError, TypeError, RuntimeError, BufferError) as error:
+            raise TypeError(
+                f"{function}: {argument} must be an array or convertible to one; got {_type_name(x)} ({error}); "
+                f"pass numpy.asarray of it"
+            ) from error
+    if array.dtype.hasobject:
+        raise TypeError(
+            f"{function}: {argument} must have a fixed-size dtype; got dtype {array.dtype}; convert it, "
+            f"such as {argument}.astype(numpy.float32)"
+        )
+    if array.dtype.itemsize == 0:
+        raise TypeError(
+            f"{function}: {argument} must have items of at least one byte; got dtype {array.dtype}; convert it first"
+        )
+    return array
+
+
+def element_count(function, shape, itemsize):
+    """Raise for results that no memory can hold, before anything is allocated."""
+    count = math.prod(shape)
+    if count > _MAX_COUNT:
+        raise ValueError(
+            f"{function}: the result must have fewer than 2**63 elements; its shape would be {tuple(shape)}; "
+            f"pass a smaller size"
+        )
+    if count * itemsize > _MAX_COUNT:
+        raise MemoryError(
+            f"{function}: the result must fit in memory; shape {tuple(shape)} takes {count * itemsize} bytes; "
+            f"pass a smaller size"
+        )
+
+
+def overlaps_itself(array):
+    """Whether two elements of an array share a byte."""
+    extent = array.itemsize
+    axes = sorted((abs(stride), length) for stride, length in zip(array.strides, array.shape, strict=True) if length > 1)
+    nested = True
+    for stride, length in axes:
+        nested = nested and stride >= extent
+        extent += stride * (length - 1)
+    if nested or array.size == 0:
+        return False
+    if any(stride == 0 for stride, _ in axes) or array.size > 2**22:
+        return True
+    addresses = np.zeros(1, np.int64)
+    for stride, length in axes:
+        addresses = np.add.outer(addresses, np.arange(length) * stride).ravel()
+    return bool(np.any(np.diff(np.sort(addresses)) < array.itemsize))
+
+
+def output(function, out, shape, dtypes, letters=None):
+    """Check `out`: an ndarray of exactly this shape, of one of these dtypes, writeable and free of self-overlap."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError(
+            f"{function}: out must be a numpy.ndarray; got {_type_name(out)}; pass numpy.empty({tuple(shape)}, "
+            f"{str(dtypes[0])!r}) or leave it out"
+        )
+    if out.shape != tuple(shape):
+        raise ValueError(
+            f"{function}: out must have shape {describe_shape(shape, letters)}; got shape {out.shape}; "
+            f"pass an array of that shape or leave out away"
+        )
+    if out.dtype not in dtypes:
+        raise TypeError(
+            f"{function}: out must have dtype {' or '.join(str(dtype) for dtype in dtypes)}; got {out.dtype}; "
+            f"pass an array of that dtype or leave out away"
+        )
+    if not out.flags.writeable:
+        raise ValueError(f"{function}: out must be writeable; got a read-only array of shape {out.shape}; pass a copy of it")
+    if overlaps_itself(out):
+        raise ValueError(
+            f"{function}: out must not overlap itself; got shape {out.shape} with strides {out.strides}; "
+            f"pass an array whose elements have bytes of their own"
+        )
+    return out
+
+
+def accumulate(function, value, out):
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{function}: accumulate must be True or False; got {value!r}; pass a bool")
+    if value and out is None:
+        raise ValueError(
+            f"{function}: accumulate=True needs out, the array to add to; got out=None; pass out or accumulate=False"
+        )
+    return bool(value)
+
+
+def flag(function, argument, value):
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{function}: {argument} must be True or False; got {value!r} of type {_type_name(value)}; pass a bool")
+    return bool(value)
+
+
+def gradient_dtype(function, dtype):
+    if dtype.name not in FLOATING:
+        raise TypeError(
+            f"{function}: grad_output must be float16, bfloat16, float32, float64 or complex; got dtype {dtype}; "
+            f"convert it, such as grad_output.astype(numpy.float32)"
+        )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Depth and space
+
+
+def blocks(function, shape, block, layout, mode, to_space):
+    """Check the arguments of a move between depth and space; returns (data_format, mode, result's shape)."""
+    layout = data_format(function, layout)
+    mode = name_of(function, "mode", mode, BLOCK_MODES)
+    if layout == "NCHW_VECT_C" and mode == "CRD":
+        raise ValueError(
+            f"{function}: data_format='NCHW_VECT_C' is defined for mode='DCR' only; got mode='CRD'; "
+            f"pass mode='DCR' or data_format='NCHW'"
+        )
+    rank = 4 if layout == "NCHW_VECT_C" else 3
+    if len(shape) < rank:
+        raise ValueError(
+            f"{function}: data_format={layout!r} needs at least {rank} axes ({', '.join(_LETTERS[layout])}); "
+            f"x has shape {tuple(shape)}; add the missing axes"
+        )
+    channel, height, width = SPATIAL_AXES[layout]
+    if layout == "NCHW_VECT_C" and shape[-1] != 4:
+        raise ValueError(
+            f"{function}: data_format='NCHW_VECT_C' needs a last axis of length 4; "
+            f"x has shape {describe_shape(shape, layout)}; pass data_format='NCHW' for an array without it"
+        )
+    result = list(shape)
+    if to_space:
+        if shape[channel] % block**2:
+            other = {"NHWC": "; pass data_format='NCHW' if the channels come first",
+                     "NCHW": "; pass data_format='NHWC' if the channels come last"}.get(layout, "; pass another block_size")
+            raise ValueError(
+                f"{function}: channels must be divisible by block_size**2 = {block**2}; "
+                f"x has shape {describe_shape(shape, layout)}{other}"
+            )
+        result[channel] //= block**2
+        result[height] *= block
+        result[width] *= block
+    else:
+        if shape[height] % block or shape[width] % block:
+            raise ValueError(
+                f"{function}: height and width must be divisible by block_size = {block}; "
+                f"x has shape {describe_shape(shape, layout)}; crop or pad it, or pass another data_format"
+            )
+        result[channel] *= block**2
+        result[height] //= block
+        result[width] //= block
+    return layout, mode, tuple(result)
+
+
+def shape_of(function, shape, argument="shape"):
+    """A shape as a tuple of non-negative ints."""
+    if not is_sequence(shape):
+        shape = (shape,)
+    lengths = tuple(integer(function, argument, length, "pass a tuple of lengths") for length in shape)
+    if any(length < 0 for length in lengths):
+        raise ValueError(f"{function}: {argument} must have no negative length; got {lengths}; pass lengths of 0 or more")
+    return lengths
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Resampling
+
+
+def axes(function, value, ndim):
+    """Distinct non-negative axes, in the order given."""
+    entries = tuple(value) if is_sequence(value) else (value,)
+    result = []
+    for entry in entries:
+        axis = integer(function, "axes", entry, "pass axis numbers, such as (0, 1)")
+        if not -ndim <= axis < ndim:
+            raise AxisError(
+                f"{function}: axes must be between {-ndim} and {ndim - 1}; got {axis} for an array of {ndim} axes; "
+                f"pass axes of the array"
+            )
+        result.append(axis % ndim)
+    if len(set(result)) != len(result):
+        raise ValueError(f"{function}: axes must be distinct; got {entries}; name each axis once")
+    if not result:
+        raise ValueError(f"{function}: axes must name at least one axis; got {entries!r}; pass the axes to resample")
+    return tuple(result)
+
+
+def spatial_axes(function, shape, layout):
+    """Height and width axis of an array in a data format; both axes, or the one, of a smaller array."""
+    ndim = len(shape)
+    if ndim in (1, 2):
+        return tuple(range(ndim))
+    layout = data_format(function, layout)
+    _, height, width = SPATIAL_AXES[layout]
+    if ndim < -min(SPATIAL_AXES[layout]):
+        raise ValueError(
+            f"{function}: data_format={layout!r} needs at least {-min(SPATIAL_AXES[layout])} axes; "
+            f"x has shape {tuple(shape)}; pass axes="
+        )
+    return height % ndim, width % ndim
+
+
+def entries(function, argument, value, count):
+    """A sequence with one entry per resampled axis; a scalar stands for all."""
+    if not is_sequence(value):
+        return (value,) * count
+    value = tuple(value)
+    if len(value) != count:
+        raise ValueError(
+            f"{function}: {argument} must have one entry per resampled axis, {count}; got {len(value)}: {value}; "
+            f"pass {count} entries or name the axes with axes="
+        )
+    return value
+
+
+def sizes(function, value, count, argument="size"):
+    value = tuple(value) if is_sequence(value) else (value,)
+    if len(value) != count:
+        raise ValueError(
+            f"{function}: {argument} must have one length per resampled axis, {count}; got {len(value)}: {value}; "
+            f"pass {count} lengths or name the axes with axes="
+        )
+    lengths = tuple(integer(function, argument, length, "pass whole numbers of samples") for length in value)
+    if any(length < 1 for length in lengths):
+        raise ValueError(f"{function}: {argument} must be at least 1 on every axis; got {lengths}; pass positive lengths")
+    return lengths
+
+
+def axis_count(function, count, ndim, what, shape):
+    """Why `count` entries fit neither every axis nor the spatial axes."""
+    raise ValueError(
+        f"{function}: {what} must have one entry per axis ({ndim}) or one per spatial axis; got {count} for "
+        f"shape {tuple(shape)}; name the axes with axes="
+    )
+
+
+def need_size_or_scale(function):
+    raise ValueError(f"{function}: size or scale is required; got neither; pass size=(height, width) or scale=2")
+
+
+def scaled_length(function, length, scale, given):
+    """floor(length * scale), which must be a sample or more."""
+    result = length * scale.numerator // scale.denominator
+    if result < 1:
+        raise ValueError(
+            f"{function}: the result must have at least one sample on every axis; length {length} times scale {given} "
+            f"is less than 1; pass a larger scale, or size"
+        )
+    return result
+
+
+def resampled_length(function, length, axis):
+    if length < 1:
+        raise ValueError(
+            f"{function}: a resampled axis must have at least one sample; axis {axis} has length {length}; "
+            f"pass an array with samples on it"
+        )
+
+
+def grad_shape(function, shape, expected, argument="grad_output"):
+    if tuple(shape) != tuple(expected):
+        raise ValueError(
+            f"{function}: {argument} must have the forward's output shape {tuple(expected)}; got {tuple(shape)}; "
+            f"pass the gradient of that output"
+        )
+
+
+def input_shape(function, shape, expected):
+    if tuple(shape) != tuple(expected):
+        raise ValueError(
+            f"{function}: x must have the plan's input shape {tuple(expected)}; got {tuple(shape)}; "
+            f"make another ResamplePlan for it"
+        )
+
+
+def no_rounding(function, why):
+    raise ValueError(f"{function}: rounding has a meaning for one nearest rule only; {why}; leave rounding out")
+
+
+def no_scale_beside_map(function):
+    raise ValueError(
+        f"{function}: an AxisMap carries its own scale; got scale as well; pass one of the two"
+    )
+
+
+def no_antialias(function, mode):
+    raise ValueError(f"{function}: antialias=True needs a weighted mode; got mode={mode!r}; pass mode='linear'")
+
+
+def weighted_dtype(function, dtype, advice="pass dtype=numpy.float32 or numpy.float64, or mode='nearest'"):
+    raise TypeError(
+        f"{function}: weighted modes take (u)int8, (u)int16, (u)int32, float16, bfloat16, float32, float64 and complex; "
+        f"got dtype {dtype}; {advice}"
+    )
+
+
+def any_dtype(function, value):
+    try:
+        dtype = np.dtype(value)
+    except TypeError as error:
+        raise TypeError(f"{function}: dtype must be a NumPy dtype; got {value!r}; pass such as numpy.float32") from error
+    if dtype.hasobject or dtype.itemsize == 0:
+        raise TypeError(f"{function}: dtype must have a fixed size; got {dtype}; pass such as numpy.float32")
+    return dtype
+
+
+def result_dtype(function, dtype):
+    raise TypeError(
+        f"{function}: dtype must be float32 or float64, or the input's own dtype, in a weighted mode; got {dtype}; "
+        f"pass one of these"
+    )
+
+
+def out_dtype_disagrees(function, out, dtype):
+    raise TypeError(
+        f"{function}: out and dtype must agree; got out of dtype {out} and dtype={dtype}; leave dtype out"
+    )
+
+
+def region(function, value, shape):
+    """An output region as a tuple of (start, stop), one per axis, none empty."""
+    parts = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if len(parts) != len(shape):
+        raise ValueError(
+            f"{function}: output_region must have one slice per axis, {len(shape)}; got {len(parts)}; "
+            f"pass slice(None) for a whole axis"
+        )
+    result = []
+    for axis, (part, length) in enumerate(zip(parts, shape, strict=True)):
+        if not isinstance(part, slice) or part.step not in (None, 1):
+            raise TypeError(
+                f"{function}: output_region must hold slices of step 1; got {part!r} for axis {axis}; pass slice(start, stop)"
+            )
+        start, stop, _ = part.indices(length)
+        if stop <= start:
+            raise ValueError(
+                f"{function}: output_region must not be empty; got {part!r} for axis {axis} of length {length}; "
+                f"pass start < stop within the axis"
+            )
+        result.append((start, stop))
+    return tuple(result)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pictures
+
+_PICTURE_MODES = {
+    "bool (H, W)": ("1",),
+    "uint8 (H, W)": ("L",),
+    "uint16 (H, W)": ("I;16", "I;16L", "I;16B", "I;16N"),
+    "int32 (H, W)": ("I",),
+    "float32 (H, W)": ("F",),
+    "float64 (H, W)": ("F",),
+    "uint8 (H, W, 1)": ("L",),
+    "uint8 (H, W, 2)": ("LA", "La"),
+    "uint8 (H, W, 3)": ("RGB", "YCbCr", "HSV", "LAB"),
+    "uint8 (H, W, 4)": ("RGBA", "CMYK", "RGBX", "RGBa"),
+}
+_IMAGE_MODES = ("P", "PA", *dict.fromkeys(name for names in _PICTURE_MODES.values() for name in names))
+_LIGHT_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "HSV", "I;16", "I;16L", "I;16B", "I;16N")
+# A side of a Pillow image is a C int.
+_MAX_SIDE = 2**31 - 1
+
+
+def picture(function, image, image_type):
+    if not isinstance(image, image_type):
+        raise TypeError(
+            f"{function}: image must be a PIL.Image.Image; got {_type_name(image)}; "
+            f"open a file with PIL.Image.open, or make an image of an array with imgops.pillow.to_image"
+        )
+    if image.mode not in _IMAGE_MODES:
+        raise ValueError(
+            f"{function}: image must have one of the modes {', '.join(_IMAGE_MODES)}; got mode {image.mode!r}; "
+            f"convert it, such as image.convert('RGB')"
+        )
+    return image
+
+
+def picture_mode(function, array, mode):
+    """The Pillow mode for an array: the one asked for, if it has the array's layout, else the layout's usual one."""
+    channels = f", {array.shape[2]}" if array.ndim == 3 else ""
+    dtypes = dict.fromkeys(layout.split()[0] for layout in _PICTURE_MODES)
+    if array.dtype.name not in dtypes:
+        raise TypeError(
+            f"{function}: array must have dtype {', '.join(dtypes)}; got {array.dtype}; "
+            f"convert it, such as array.astype(numpy.uint8)"
+        )
+    modes = _PICTURE_MODES.get(f"{array.dtype.name} (H, W{channels})")
+    if array.ndim not in (2, 3) or modes is None:
+        raise ValueError(
+            f"{function}: array must be (H, W), or (H, W, C) of uint8 with 1 to 4 channels; got {array.dtype} of shape "
+            f"{array.shape}; put height first and channels last, one picture at a time"
+        )
+    return modes[0] if mode is None else name_of(function, "mode", mode, modes)
+
+
+def picture_size(function, value):
+    """(width, height) as two ints that Pillow can hold."""
+    if not is_sequence(value) or len(value) != 2:
+        raise TypeError(f"{function}: size must be (width, height); got {value!r}; pass two numbers, such as (640, 480)")
+    size = tuple(integer(function, "size", side, "pass whole numbers of pixels, (width, height)") for side in value)
+    if not all(1 <= side <= _MAX_SIDE for side in size):
+        raise ValueError(
+            f"{function}: size must be between 1 and {_MAX_SIDE} pixels on each side; got (width={size[0]}, "
+            f"height={size[1]}); pass a size that a picture can have"
+        )
+    return size
+
+
+def picture_enlargement(function, value):
+    scale = exact(function, "scale", value)
+    if scale < 1:
+        raise ValueError(f"{function}: scale must be at least 1; got {value}; pass such as 2, or resize to shrink")
+    return value
+
+
+def picture_box(function, value, size, convention):
+    """(left, top, right, bottom) inside the picture as Fractions, or None."""
+    if value is None:
+        return None
+    if not is_sequence(value) or len(value) != 4:
+        raise TypeError(f"{function}: box must be (left, top, right, bottom); got {value!r}; pass four numbers or None")
+    if convention != "half_pixel":
+        raise ValueError(
+            f"{function}: box is defined for convention='half_pixel'; got convention={convention!r}; "
+            f"crop the image, or leave convention out"
+        )
+    left, top, right, bottom = box = tuple(exact(function, "box", edge) for edge in value)
+    if not (0 <= left < right <= size[0] and 0 <= top < bottom <= size[1]):
+        raise ValueError(
+            f"{function}: box must be (left, top, right, bottom) with left < right and top < bottom inside the image; "
+            f"got {tuple(value)} for an image of (width={size[0]}, height={size[1]}); pass a box that lies inside"
+        )
+    return box
+
+
+def picture_convention(function, value):
+    if is_sequence(value):
+        raise TypeError(
+            f"{function}: convention must be one name or one AxisMap for both axes of an image; got {value!r}; "
+            f"resample an array for one per axis"
+        )
+    return value
+
+
+def picture_linear_light(function, value, mode, image_mode):
+    value = flag(function, "linear_light", value)
+    if value and mode == "nearest":
+        raise ValueError(
+            f"{function}: linear_light=True needs a weighted mode; got mode='nearest', which weighs nothing; "
+            f"pass mode='linear'"
+        )
+    if value and image_mode not in _LIGHT_MODES:
+        raise ValueError(
+            f"{function}: linear_light=True needs sRGB code values, an image of mode {', '.join(_LIGHT_MODES)}; "
+            f"got mode {image_mode!r}; convert the image or pass linear_light=False"
+        )
+    return value
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Interfaces: the conditions of the operators' owners
+
+
+def interface_array(function, argument, value, types, ranks, refused=(), letters=None):
+    """An array of one of these dtypes, by name (None is any but `refused`), and numbers of axes.
+
+    A quantised type is a structure of one field, which has the type's name.
+    """
+    array = as_array(function, value, argument)
+    fields = array.dtype.names
+    name = fields[0] if fields and len(fields) == 1 else array.dtype.name
+    if (types is not None and name not in types) or name in refused:
+        required = f"have dtype {_choices(types)}" if types else f"not have dtype {_choices(refused)}"
+        raise TypeError(f"{function}: {argument} must {required}; got dtype {array.dtype}; convert it first")
+    if array.ndim not in ranks:
+        counts = " or ".join(map(str, ranks)) if len(ranks) < 3 else f"{ranks[0]} to {ranks[-1]}"
+        named = f" (N, {', '.join(_LETTERS[letters])})" if letters else ""
+        raise ValueError(
+            f"{function}: {argument} must have {counts} axes{named}; got shape {array.shape}; add or remove axes"
+        )
+    return array
+
+
+def interface_size(function, argument, value, count):
+    """A sequence of exactly `count` positive ints."""
+    given = tuple(value) if is_sequence(value) else value
+    if not isinstance(given, tuple) or len(given) != count:
+        raise ValueError(f"{function}: {argument} must be {count} integers; got {given!r}; pass one for each axis")
+    lengths = tuple(integer(function, argument, length, "pass whole numbers") for length in given)
+    if min(lengths) < 1:
+        raise ValueError(f"{function}: {argument} must be at least 1 everywhere; got {lengths}; pass positive integers")
+    return lengths
+
+
+def interface_lengths(function, argument, lengths):
+    if max(lengths) > 2**32 - 1:
+        raise ValueError(
+            f"{function}: {argument} must keep every length below 2**32; the result would have {tuple(lengths)}; "
+            f"pass smaller factors"
+        )
+
+
+def interface_floats(function, argument, value, count, positive=False):
+    """`count` finite float32 from a number or from one number per axis."""
+    given = tuple(value) if is_sequence(value) else (value,) * count
+    if len(given) != count:
+        raise ValueError(
+            f"{function}: {argument} must be a number or one number per axis, {count}; got {len(given)}: {given}; "
+            f"pass one for each axis"
+        )
+    limit = float(np.finfo(np.float32).max)
+    result = []
+    for entry in given:
+        number = exact(function, argument, entry)
+        single = np.float32(float(number)) if abs(number) <= limit else np.float32(np.inf)
+        if not np.isfinite(single) or (positive and single <= 0):
+            required = "positive and finite" if positive else "finite"
+            raise ValueError(f"{function}: {argument} must be {required} as float32; got {entry!r}; pass such a number")
+        result.append(single)
+    return tuple(result)
+
+
+def interface_name_or_none(function, argument, value, valid):
+    """None, or one of the names among the keys of `valid`."""
+    return None if value is None else name_of(function, argument, value, [name for name in valid if name is not None])
+
+
+def interface_antialiased(function, value, interpolation_mode, mode):
+    antialiased = flag(function, "antialiased", value)
+    if antialiased and mode == "nearest":
+        raise ValueError(
+            f"{function}: antialiased=True needs interpolation_mode='linear'; got interpolation_mode="
+            f"{interpolation_mode!r}; leave antialiased out"
+        )
+    return antialiased
+
+
+def interface_block(function, value):
+    block = block_size(function, value)
+    if block < 2:
+        raise ValueError(f"{function}: block_size must be at least 2; got {block}; a block of 1 would be a copy")
+    return block
+
+
+def interface_flags(function, align_corners, half_pixel_centers, conventions):
+    """The entry of `conventions` for two flags that must not both be set."""
+    flags = (
+        flag(function, "align_corners", align_corners),
+        flag(function, "half_pixel_centers", half_pixel_centers),
+    )
+    if flags not in conventions:
+        raise ValueError(
+            f"{function}: half_pixel_centers=True needs align_corners=False; got both True; pass one of the two"
+        )
+    return conventions[flags]
+
+
+def interface_float32_lengths(function, argument, shape):
+    if max(shape[1:3]) >= 2**24:
+        raise ValueError(
+            f"{function}: {argument} must have a height and width below 2**24, exact in float32; "
+            f"got shape {describe_shape(shape, 'NHWC')}; pass smaller images"
+        )
+
+
+def interface_nonzero(function, argument, shape, axes):
+    if any(shape[axis] == 0 for axis in axes):
+        named = ", ".join("NHWC"[axis] for axis in axes)
+        raise ValueError(
+            f"{function}: {argument} must not be empty along {named}; got shape {describe_shape(shape, 'NHWC')}; "
+            f"pass images with pixels"
+        )
+
+
+def interface_same_batch(function, argument, shape, other_argument, other_shape):
+    if (shape[0], shape[3]) != (other_shape[0], other_shape[3]):
+        raise ValueError(
+            f"{function}: {argument} and {other_argument} must have the same N and C; got shapes "
+            f"{describe_shape(shape, 'NHWC')} and {describe_shape(other_shape, 'NHWC')}; pass the forward call's image"
+        )

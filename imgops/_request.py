@@ -1,0 +1,119 @@
+"""What a call of resample asks for, resolved: which axes, which lengths, one exact AxisMap per axis.
+
+The kernels' faces and their slow twin both start from a Request, so that they cannot differ in what was asked.
+"""
+
+from dataclasses import dataclass
+
+from . import _checks
+from .conventions import Convention, conventions, get_convention
+from .taps import AxisMap
+
+
+@dataclass(frozen=True)
+class Request:
+    """A resolved call.
+
+    Attributes
+    ----------
+    input_shape, output_shape : tuple of int
+    axes : tuple of int
+        The resampled axes, in the order of the arguments.
+    maps : tuple of AxisMap
+        One per resampled axis, its rounding settled.
+    rows : tuple of (Convention or None, Fraction or None)
+        Per resampled axis the convention (None for an AxisMap of the caller's) and the scale that was given.
+    mode : {"nearest", "linear"}
+    antialias : bool
+    """
+
+    input_shape: tuple
+    output_shape: tuple
+    axes: tuple
+    maps: tuple
+    rows: tuple
+    mode: str
+    antialias: bool
+
+
+def resolve_axes(function, shape, size, scale, axes, data_format):
+    """The resampled axes: given, or all where there is an entry for each, or the two spatial ones."""
+    _checks.data_format(function, data_format)
+    ndim = len(shape)
+    if axes is not None:
+        return _checks.axes(function, axes, ndim)
+    what, value = ("size", size) if size is not None else ("scale", scale)
+    if what == "size" and not _checks.is_sequence(value):
+        value = (value,)
+    if _checks.is_sequence(value):
+        count = len(value)
+        if count == ndim and ndim > 0:
+            return tuple(range(ndim))
+        spatial = _checks.spatial_axes(function, shape, data_format) if ndim > 2 and count == 2 else ()
+        if count != len(spatial):
+            _checks.axis_count(function, count, ndim, what, shape)
+        return spatial
+    if ndim == 0:
+        _checks.axis_count(function, 1, ndim, what, shape)
+    return _checks.spatial_axes(function, shape, data_format)
+
+
+def resolve(function, shape, size, scale, axes, data_format, mode, convention, rounding, antialias):
+    """Request of a call of resample on an array of `shape`."""
+    mode = _checks.resample_mode(function, mode)
+    antialias = _checks.flag(function, "antialias", antialias)
+    if antialias and mode == "nearest":
+        _checks.no_antialias(function, mode)
+    has_maps = _holds_maps(convention)
+    if size is None and scale is None and not has_maps:
+        _checks.need_size_or_scale(function)
+    if size is None and scale is None and axes is None and _checks.is_sequence(convention):
+        axes = resolve_axes(function, shape, None, convention, None, data_format)
+    else:
+        axes = resolve_axes(function, shape, size, scale, axes, data_format)
+    count = len(axes)
+    sizes = (None,) * count if size is None else _checks.sizes(function, size, count)
+    given = _checks.entries(function, "scale", scale, count)
+    scales = tuple(None if entry is None else _checks.positive(function, "scale", entry) for entry in given)
+    chosen = _checks.entries(function, "convention", convention, count)
+    if rounding is not None:
+        rounding = _checks.rounding(function, rounding)
+        if mode != "nearest":
+            _checks.no_rounding(function, f"mode is {mode!r}")
+    output_shape = list(shape)
+    maps, rows = [], []
+    for axis, length, scale_, entry in zip(axes, sizes, scales, chosen, strict=True):
+        _checks.resampled_length(function, shape[axis], axis)
+        row = _row(function, entry)
+        if isinstance(row, AxisMap):
+            if scale is not None:
+                _checks.no_scale_beside_map(function)
+            if rounding is not None:
+                _checks.no_rounding(function, "an AxisMap carries its own")
+            if length is None:
+                length = _checks.scaled_length(function, shape[axis], row.scale, row.scale)
+            maps.append(row)
+            rows.append((None, None))
+        else:
+            if row.has_own_arithmetic and rounding is not None:
+                _checks.no_rounding(function, f"convention {row.name!r} has arithmetic of its own")
+            if length is None:
+                if scale_ is None:
+                    _checks.need_size_or_scale(function)
+                length = _checks.scaled_length(function, shape[axis], scale_, scale_)
+            maps.append(row.axis_map(shape[axis], length, scale_, rounding or "half_down"))
+            rows.append((row, scale_))
+        output_shape[axis] = length
+    return Request(tuple(shape), tuple(output_shape), axes, tuple(maps), tuple(rows), mode, antialias)
+
+
+def _holds_maps(convention):
+    if _checks.is_sequence(convention):
+        return any(isinstance(entry, AxisMap) for entry in convention)
+    return isinstance(convention, AxisMap)
+
+
+def _row(function, entry):
+    if isinstance(entry, (AxisMap, Convention)):
+        return entry
+    return get_convention(_checks.name_of(function, "convention", entry, conventions()))

@@ -1,0 +1,553 @@
+"""Resample: nearest and linear on any axes, forward and gradient, by one table per axis."""
+
+import functools
+import math
+
+import numpy as np
+
+from . import _checks, _dtypes, _kernels, _request, threads
+from .taps import axis_taps, linear_taps, nearest_taps
+
+# Passes over more than two axes work in slabs whose intermediate array takes at most this many bytes.
+_SLAB_BYTES = 4 * 2**20
+# More taps per output than this, and rows are kept uneven rather than padded to the longest.
+_PADDED_TAPS = 16
+
+
+def resample(
+    x, /, size=None, *, scale=None, axes=None, data_format="NHWC", mode="linear", convention="half_pixel", rounding=None,
+    antialias=False, out=None, dtype=None, num_threads=None,
+):  # fmt: skip
+    """Resample an array along some or all of its axes.
+
+    Output sample o of an axis reads the input coordinate ``x = (o - output_offset) / scale - input_offset`` of its
+    convention, clamped to the axis: the sample nearest to it, or the mean of its two neighbours weighted by distance.
+
+    Parameters
+    ----------
+    x : array_like, (..., H, W, C) or (..., C, H, W) or any shape
+        Any strides. nearest takes every fixed-size dtype; linear takes (u)int8, (u)int16, (u)int32, float16, bfloat16,
+        float32, float64 and complex.
+    size : int or sequence of int, optional
+        Output lengths along the resampled axes, (height, width) for pictures. Without `scale` the scale is output length
+        over input length.
+    scale : real or sequence of real, optional
+        Output samples per input sample, > 1 enlarges; a float means its shortest decimal (1.2 is 6/5). Without `size` the
+        size is ``floor(length * scale)``. With both, the picture is cropped or its edge repeats.
+    axes : int or sequence of int, optional
+        The resampled axes. By default all of them where `size` or `scale` has an entry for each, else the two spatial axes
+        of `data_format`.
+    data_format : {"NHWC", "NCHW", "NCHW_VECT_C"}
+    mode : {"linear", "nearest"}
+        "bilinear" means "linear".
+    convention : str, AxisMap or a sequence of these, one per resampled axis
+        See `imgops.conventions`.
+    rounding : {"half_down", "half_up", "floor", "ceil"}, optional
+        How nearest makes an index of a coordinate; the convention's own rule, mostly half_down, by default.
+    antialias : bool
+        In linear mode, widen the filter by the reduction where an axis shrinks.
+    out : ndarray, optional
+        Of the result's shape and dtype, any strides; it may overlap x.
+    dtype : dtype, optional
+        float32 or float64: weight in that type (any real x). In nearest mode: convert as ndarray.astype does.
+    num_threads : int, optional
+        At least 1; by default `imgops.get_num_threads`.
+
+    Returns
+    -------
+    ndarray
+        x's dtype, in native byte order for linear. Integers are rounded half to even and saturated. float64 and (u)int32
+        are summed in float64, the rest in float32.
+
+    Raises
+    ------
+    ValueError
+        No size and no scale, a scale that is not positive and finite, lengths of 0, an unknown name, entries that do not fit
+        the axes, a wrong shape of `out`.
+    TypeError
+        A dtype without weights, object arrays, a wrong dtype of `out`.
+    numpy.exceptions.AxisError
+        An axis that x does not have.
+
+    References
+    ----------
+    DirectML DML_RESAMPLE2_OPERATOR_DESC; ONNX Resize 19.
+
+    Examples
+    --------
+    >>> resample([[1, 2], [3, 4]], (1, 3), mode="nearest").tolist()
+    [[1, 1, 2]]
+    >>> resample(np.array([0.0, 1.0]), 4).tolist()
+    [0.0, 0.25, 0.75, 1.0]
+    """
+    x = _checks.as_array("resample", x)
+    plan = _plan("resample", x.shape, size, scale, axes, data_format, mode, convention, rounding, antialias)
+    return plan._forward("resample", x, out, dtype, num_threads)
+
+
+def resample_grad(
+    grad_output, /, input_size, *, scale=None, axes=None, data_format="NHWC", mode="linear", convention="half_pixel",
+    rounding=None, antialias=False, out=None, accumulate=False, num_threads=None,
+):  # fmt: skip
+    """Gradient of `resample` with respect to its input: the transposed tables, gathered.
+
+    ``<resample(x), g> == <x, resample_grad(g)>`` for every convention, mode, scale and size.
+
+    Parameters
+    ----------
+    grad_output : array_like of float or complex, the shape of the forward's output
+    input_size : int or sequence of int
+        Lengths of the forward's input along the resampled axes.
+    scale, axes, data_format, mode, convention, rounding, antialias, num_threads
+        As in the forward call.
+    out : ndarray, optional
+        Of the shape of the forward's input, of grad_output's dtype or a wider float.
+    accumulate : bool
+        Add to `out` instead of overwriting it.
+
+    Returns
+    -------
+    ndarray, the shape of the forward's input
+        float16 and bfloat16 are summed in float32 and rounded once. Samples that were never read get 0.
+
+    Raises
+    ------
+    ValueError, TypeError, numpy.exceptions.AxisError
+        As `resample`; TypeError for integers; ValueError for accumulate without out.
+
+    References
+    ----------
+    DirectML DML_RESAMPLE_GRAD1_OPERATOR_DESC.
+
+    Examples
+    --------
+    >>> resample_grad(np.array([[4.0, 5.0, 6.0]]), (2, 2), mode="nearest").tolist()
+    [[9.0, 6.0], [0.0, 0.0]]
+    """
+    function = "resample_grad"
+    grad_output = _checks.as_array(function, grad_output, "grad_output")
+    _checks.gradient_dtype(function, grad_output.dtype)
+    shape = grad_output.shape
+    if axes is None and _checks.is_sequence(scale) and not _checks.is_sequence(input_size):
+        axes = _request.resolve_axes(function, shape, None, scale, None, data_format)
+    axes = _request.resolve_axes(function, shape, input_size, None, axes, data_format)
+    input_shape = list(shape)
+    for axis, length in zip(axes, _checks.sizes(function, input_size, len(axes), "input_size"), strict=True):
+        input_shape[axis] = length
+    size = tuple(shape[axis] for axis in axes)
+    plan = _plan(
+        function, tuple(input_shape), size, scale, axes, data_format, mode, convention, rounding, antialias
+    )
+    return plan._backward(function, grad_output, out, accumulate, num_threads)
+
+
+def resample_shape(shape, size=None, *, scale=None, axes=None, data_format="NHWC"):
+    """Shape of `resample`'s result for an input of this shape.
+
+    Parameters
+    ----------
+    shape : sequence of int
+    size, scale, axes, data_format
+        As in `resample`.
+
+    Returns
+    -------
+    tuple of int
+
+    Raises
+    ------
+    ValueError, TypeError, numpy.exceptions.AxisError
+        As `resample`.
+
+    Examples
+    --------
+    >>> resample_shape((540, 960, 3), scale=1.5)
+    (810, 1440, 3)
+    """
+    shape = _checks.shape_of("resample_shape", shape)
+    request = _request.resolve(
+        "resample_shape", shape, size, scale, axes, data_format, "linear", "half_pixel", None, False
+    )
+    _checks.element_count("resample_shape", request.output_shape, 1)
+    return request.output_shape
+
+
+class ResamplePlan:
+    """A resample call with its tables made, for arrays of one shape.
+
+    Parameters
+    ----------
+    input_shape : sequence of int
+    size, scale, axes, data_format, mode, convention, rounding, antialias
+        As in `resample`.
+
+    Attributes
+    ----------
+    input_shape, output_shape : tuple of int
+
+    Raises
+    ------
+    ValueError, TypeError, numpy.exceptions.AxisError
+        As `resample`.
+
+    Examples
+    --------
+    >>> plan = ResamplePlan((4, 6), scale=2)
+    >>> plan(np.ones((4, 6))).shape
+    (8, 12)
+    >>> plan.input_region((slice(0, 3), slice(5, 8)))
+    (slice(0, 2, None), slice(2, 5, None))
+    """
+
+    def __init__(
+        self, input_shape, size=None, *, scale=None, axes=None, data_format="NHWC", mode="linear",
+        convention="half_pixel", rounding=None, antialias=False,
+    ):  # fmt: skip
+        shape = _checks.shape_of("ResamplePlan", input_shape, "input_shape")
+        request = _request.resolve(
+            "ResamplePlan", shape, size, scale, axes, data_format, mode, convention, rounding, antialias
+        )
+        _checks.element_count("ResamplePlan", request.output_shape, 1)
+        self._set(request.input_shape, request.output_shape, request.mode, _ordered_taps(request))
+
+    def _set(self, input_shape, output_shape, mode, passes):
+        self.input_shape = input_shape
+        self.output_shape = output_shape
+        self._mode = mode
+        # (axis, Taps) in the order in which they are applied, which depends on the scales alone.
+        self._passes = passes
+
+    @classmethod
+    def _from_request(cls, request):
+        plan = cls.__new__(cls)
+        plan._set(request.input_shape, request.output_shape, request.mode, _ordered_taps(request))
+        return plan
+
+    def __repr__(self):
+        axes = ", ".join(str(axis) for axis in sorted(axis for axis, _ in self._passes))
+        return f"ResamplePlan({self.input_shape} -> {self.output_shape}, mode={self._mode!r}, axes=({axes}))"
+
+    def __call__(self, x, /, out=None, *, num_threads=None):
+        """Resample x, of input_shape; see `resample`.
+
+        Examples
+        --------
+        >>> ResamplePlan((2,), 3)(np.array([0.0, 1.0])).tolist()
+        [0.0, 0.5, 1.0]
+        """
+        x = _checks.as_array("ResamplePlan", x)
+        _checks.input_shape("ResamplePlan", x.shape, self.input_shape)
+        return self._forward("ResamplePlan", x, out, None, num_threads)
+
+    def grad(self, grad_output, /, out=None, accumulate=False, *, num_threads=None):
+        """Gradient with respect to the input, of input_shape; see `resample_grad`.
+
+        Examples
+        --------
+        >>> ResamplePlan((2,), 4).grad(np.ones(4)).tolist()
+        [2.0, 2.0]
+        """
+        grad_output = _checks.as_array("ResamplePlan.grad", grad_output, "grad_output")
+        _checks.gradient_dtype("ResamplePlan.grad", grad_output.dtype)
+        _checks.grad_shape("ResamplePlan.grad", grad_output.shape, self.output_shape)
+        return self._backward("ResamplePlan.grad", grad_output, out, accumulate, num_threads)
+
+    def input_region(self, output_region):
+        """The hull of the input samples that a part of the output reads, as a tuple of slices.
+
+        Parameters
+        ----------
+        output_region : tuple of slice
+            One per axis, step 1, none empty.
+
+        Raises
+        ------
+        ValueError, TypeError
+
+        Examples
+        --------
+        >>> ResamplePlan((8,), 4, antialias=True).input_region((slice(1, 3),))
+        (slice(1, 7, None),)
+        """
+        region = list(_checks.region("input_region", output_region, self.output_shape))
+        for axis, taps in self._passes:
+            region[axis] = taps.input_range(*region[axis])
+        return tuple(slice(start, stop) for start, stop in region)
+
+    def window(self, output_region):
+        """The plan from the part of the input that `output_region` reads to that part of the output.
+
+        Its results are the same bits as that part of the whole.
+
+        Parameters
+        ----------
+        output_region : tuple of slice
+            One per axis, step 1, none empty.
+
+        Returns
+        -------
+        ResamplePlan
+            For inputs ``x[plan.input_region(output_region)]``.
+
+        Raises
+        ------
+        ValueError, TypeError
+
+        Examples
+        --------
+        >>> plan, x = ResamplePlan((4,), 8), np.arange(4.0)
+        >>> part = (slice(3, 6),)
+        >>> plan.window(part)(x[plan.input_region(part)]).tolist() == plan(x)[3:6].tolist()
+        True
+        """
+        region = _checks.region("window", output_region, self.output_shape)
+        output_shape = tuple(stop - start for start, stop in region)
+        input_shape = list(output_shape)
+        passes = []
+        for axis, taps in self._passes:
+            taps, first, last = taps.window(*region[axis])
+            input_shape[axis] = last - first
+            passes.append((axis, taps))
+        plan = ResamplePlan.__new__(ResamplePlan)
+        plan._set(tuple(input_shape), output_shape, self._mode, tuple(passes))
+        return plan
+
+    def _forward(self, function, x, out, dtype, num_threads):
+        num_threads = threads.resolve(function, num_threads)
+        if self._mode == "nearest":
+            return self._pick(function, x, out, dtype, num_threads)
+        result_dtype, double = _weighted_dtypes(function, x.dtype, dtype)
+        if out is None:
+            _checks.element_count(function, self.output_shape, result_dtype.itemsize)
+            out = np.empty(self.output_shape, result_dtype)
+        else:
+            if dtype is not None and out.dtype != result_dtype:
+                _checks.out_dtype_disagrees(function, out.dtype, result_dtype)
+            _checks.output(function, out, self.output_shape, (result_dtype,))
+        _weigh(x, _without_identities(self._passes), out, double, False, num_threads)
+        return out
+
+    def _pick(self, function, x, out, dtype, num_threads):
+        result_dtype = x.dtype if dtype is None else _checks.any_dtype(function, dtype)
+        if out is None:
+            _checks.element_count(function, self.output_shape, result_dtype.itemsize)
+            out = np.empty(self.output_shape, result_dtype)
+        else:
+            if dtype is not None and isinstance(out, np.ndarray) and out.dtype != result_dtype:
+                _checks.out_dtype_disagrees(function, out.dtype, result_dtype)
+            _checks.output(function, out, self.output_shape, (result_dtype,))
+        if x.dtype != result_dtype:
+            x = x.astype(result_dtype)
+        elif np.may_share_memory(x, out):
+            x = x.copy()
+        if out.size:
+            tables = [None] * x.ndim
+            for axis, taps in self._passes:
+                tables[axis] = taps.starts
+            _kernels.resample.nearest(x, tuple(tables), out, num_threads)
+        return out
+
+    def _backward(self, function, grad_output, out, accumulate, num_threads):
+        accumulate = _checks.accumulate(function, accumulate, out)
+        num_threads = threads.resolve(function, num_threads)
+        dtypes = _dtypes.gradient_outputs(_dtypes.native(grad_output.dtype))
+        if out is None:
+            _checks.element_count(function, self.input_shape, dtypes[0].itemsize)
+            out = np.empty(self.input_shape, dtypes[0])
+        else:
+            _checks.output(function, out, self.input_shape, dtypes)
+        double = _dtypes.needs_double(grad_output.dtype, out.dtype)
+        passes = tuple((axis, _transposed(taps)) for axis, taps in reversed(_without_identities(self._passes)))
+        _weigh(grad_output, passes, out, double, accumulate, num_threads)
+        return out
+
+
+def _plan(function, shape, size, scale, axes, data_format, mode, convention, rounding, antialias):
+    arguments = (size, scale, axes, data_format, mode, convention, rounding, antialias)
+    try:
+        return _cached_plan(function, shape, tuple(_hashable(argument) for argument in arguments))
+    except TypeError:
+        # An argument that cannot be a key of the cache; a wrong one is refused in the same words.
+        return _make_plan(function, shape, arguments)
+
+
+def _hashable(argument):
+    """A key that tells 1 from 1.0 and True, which are equal but not equally welcome."""
+    if isinstance(argument, (list, np.ndarray)):
+        argument = tuple(argument)
+    if isinstance(argument, tuple):
+        return tuple(_Typed(entry) for entry in argument)
+    return _Typed(argument)
+
+
+class _Typed:
+    __slots__ = ("key", "value")
+
+    def __init__(self, value):
+        self.value = value
+        self.key = (type(value), value)
+
+    def __hash__(self):
+        return hash(self.key)
+
+    def __eq__(self, other):
+        return self.key == other.key
+
+
+def _plain(argument):
+    return tuple(entry.value for entry in argument) if isinstance(argument, tuple) else argument.value
+
+
+def _make_plan(function, shape, arguments):
+    request = _request.resolve(function, shape, *arguments)
+    _checks.element_count(function, request.output_shape, 1)
+    return ResamplePlan._from_request(request)
+
+
+@functools.lru_cache(maxsize=256)
+def _cached_plan(function, shape, arguments):
+    return _make_plan(function, shape, tuple(_plain(argument) for argument in arguments))
+
+
+def _ordered_taps(request):
+    """(axis, Taps) in the order of the passes: shrinking axes first, in order; then growing ones, last axis first."""
+
+    def place(entry):
+        axis, axis_map = entry[:2]
+        return (0, axis) if axis_map.scale < 1 else (1, -axis)
+
+    entries = sorted(zip(request.axes, request.maps, request.rows, strict=True), key=place)
+    return tuple(
+        (axis, _taps(request, axis, axis_map, convention, scale)) for axis, axis_map, (convention, scale) in entries
+    )
+
+
+def _taps(request, axis, axis_map, convention, scale):
+    lengths = request.input_shape[axis], request.output_shape[axis]
+    if request.mode == "nearest" and convention is not None and convention.nearest is not None:
+        return nearest_taps(lengths[0], convention.nearest(*lengths, scale))
+    if request.mode == "linear" and convention is not None and convention.linear is not None:
+        if not (request.antialias and axis_map.scale < 1):
+            return linear_taps(lengths[0], *convention.linear(*lengths, scale))
+    return axis_taps(*lengths, axis_map, request.mode, request.antialias)
+
+
+def _without_identities(passes):
+    return tuple(entry for entry in passes if not entry[1].is_identity)
+
+
+def _transposed(taps):
+    """The transpose, made once per table."""
+    tables = taps._kernel_tables
+    if "transpose" not in tables:
+        tables["transpose"] = taps.transpose()
+    return tables["transpose"]
+
+
+def _weighted_dtypes(function, dtype, wanted):
+    """(dtype of the result, whether the accumulator is float64) of a weighted forward."""
+    if wanted is None:
+        if dtype.name not in _dtypes.WEIGHTED:
+            _checks.weighted_dtype(function, dtype)
+        return _dtypes.native(dtype), _dtypes.needs_double(dtype)
+    wanted = _checks.any_dtype(function, wanted)
+    if dtype.name not in _dtypes.CODES:
+        _checks.weighted_dtype(function, dtype, "convert it to float32 or float64 first")
+    if wanted == dtype and dtype.name in _dtypes.WEIGHTED:
+        return _dtypes.native(dtype), _dtypes.needs_double(dtype)
+    allowed = ("complex64", "complex128") if dtype.kind == "c" else ("float32", "float64")
+    if wanted.name not in allowed:
+        _checks.result_dtype(function, wanted)
+    return _dtypes.native(wanted), wanted.name in ("float64", "complex128")
+
+
+def _table(taps, double):
+    """The kernel's form of a table in the accumulator's type, made once."""
+    tables = taps._kernel_tables
+    if double not in tables:
+        tables[double] = _make_table(taps, np.float64 if double else np.float32)
+    return tables[double]
+
+
+def _make_table(taps, dtype):
+    weights = taps.weights.astype(dtype)
+    width = int(taps.counts.max())
+    core = (0, 0)
+    if 0 < width <= _PADDED_TAPS:
+        starts = np.clip(taps.starts, 0, taps.input_length - width)
+        outputs = np.repeat(np.arange(taps.output_length), taps.counts)
+        columns = np.arange(len(weights)) - np.repeat(taps.offsets[:-1] - taps.starts, taps.counts)
+        padded = np.zeros((width, taps.output_length), dtype)
+        padded[columns - starts[outputs], outputs] = weights
+        core = _longest_run((padded != 0).all(axis=0))
+    else:
+        starts = np.empty(0, np.int64)
+        padded = np.empty((0, 0), dtype)
+    return _kernels.resample.Table(
+        taps.input_length, taps.starts, taps.counts, taps.offsets, weights, starts, padded, core
+    )
+
+
+def _longest_run(flags):
+    """(begin, end) of the longest run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.view(np.int8), [0]))))
+    if not len(edges):
+        return 0, 0
+    longest = int(np.argmax(edges[1::2] - edges[::2]))
+    return int(edges[2 * longest]), int(edges[2 * longest + 1])
+
+
+def _weigh(x, passes, out, double, accumulate, num_threads):
+    """Apply the passes to x in order and write or add the result to out."""
+    if not out.size:
+        return
+    if not x.dtype.isnative:
+        x = x.astype(_dtypes.native(x.dtype))
+    if np.may_share_memory(x, out):
+        x = x.copy()
+    parts = _dtypes.parts(out.dtype)
+    if parts > _dtypes.parts(x.dtype):
+        x = x.astype(out.dtype)
+    _apply(x, passes, out, double, accumulate, num_threads)
+
+
+def _apply(x, passes, out, double, accumulate, num_threads):
+    if len(passes) > 2:
+        return _apply_in_slabs(x, passes, out, double, accumulate, num_threads)
+    if not passes:
+        passes = ((0, _identity(x.shape[0])),)
+    (axis, taps), (second_axis, second_taps) = (*passes, (-1, None))[:2]
+    _kernels.resample.resample(
+        x, _table(taps, double), None if second_taps is None else _table(second_taps, double), out, axis, second_axis,
+        _dtypes.code(x.dtype), _dtypes.code(out.dtype), _dtypes.parts(out.dtype), double, accumulate, num_threads,
+    )  # fmt: skip
+    return None
+
+
+def _identity(length):
+    return nearest_taps(length, np.arange(length))
+
+
+def _apply_in_slabs(x, passes, out, double, accumulate, num_threads):
+    """The first pass into an intermediate array, slab by slab of the last pass's axis, so that it stays small."""
+    (axis, taps), (last_axis, last_taps) = passes[0], passes[-1]
+    parts = _dtypes.parts(out.dtype)
+    dtype = np.dtype(("c16" if double else "c8") if parts == 2 else ("f8" if double else "f4"))
+    shape = list(x.shape)
+    shape[axis] = taps.output_length
+    slabs = min(-(-math.prod(shape) * dtype.itemsize // _SLAB_BYTES), last_taps.output_length)
+    for slab in range(slabs):
+        start = slab * last_taps.output_length // slabs
+        stop = (slab + 1) * last_taps.output_length // slabs
+        window, first, last = last_taps.window(start, stop) if slabs > 1 else (last_taps, 0, x.shape[last_axis])
+        source = _along(x, last_axis, first, last)
+        shape[last_axis] = last - first
+        middle = np.empty(shape, dtype)
+        _apply(source, ((axis, taps),), middle, double, False, num_threads)
+        rest = (*passes[1:-1], (last_axis, window))
+        _apply(middle, rest, _along(out, last_axis, start, stop), double, accumulate, num_threads)
+
+
+def _along(array, axis, start, stop):
+    return array[(slice(None),) * axis + (slice(start, stop),)]
+

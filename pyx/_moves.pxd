@@ -1,0 +1,472 @@
+# Moves: elements copied byte for byte between two strided views, for depth <-> space and nearest.
+#
+#   dst[i0, i1, ...] = src[pick(i0), pick(i1), ...]      pick(i) = index[i] where the axis has a table, else i
+#
+# The axes are sorted by the step in dst, merged where both sides allow, and the last one or two become the line, for which
+# the fitting loop is chosen once. The other axes are counted through by lines; threads share the lines in contiguous
+# parts, so every element of dst is written by one thread. Alignment and dtype do not matter: elements are words or runs
+# of bytes. Zero-length axes and overlapping operands are not handled: faces return early or copy first.
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+from _types cimport (
+    FLOAT64, MAX_AXES, accumulator, copy_words, load, magnitude, store, word, word8, word16, word32, word64,
+)
+
+cdef enum:
+    MOVE_AXES = MAX_AXES + 4
+    # Elements of a line's repeating pattern for which offsets are kept on the stack.
+    PATTERN = 256
+    # Numbers converted at once on the stack.
+    CHUNK = 256
+    # Bytes under which another thread does not pay.
+    BYTES_PER_THREAD = 131072
+
+cdef enum:
+    RUNS = 0          # one axis, items at any steps
+    PICKS = 1         # one axis with an index table
+    INTERLEAVE = 2    # two axes: several contiguous rows of src into one of dst
+    DEINTERLEAVE = 3  # two axes: one contiguous row of src into several of dst
+    PATTERNS = 4      # one axis of equal patterns, each contiguous in dst
+    NUMBERS = 5       # one axis of numbers converted, or added to dst
+
+cdef struct Move:
+    const char* src
+    char* dst
+    int rank
+    Py_ssize_t length[MOVE_AXES]
+    Py_ssize_t src_step[MOVE_AXES]
+    Py_ssize_t dst_step[MOVE_AXES]
+    const int64_t* index[MOVE_AXES]
+    Py_ssize_t src_item
+    Py_ssize_t dst_item
+    int src_dtype
+    int dst_dtype
+    bint add
+    int kind
+    int line_axes
+    Py_ssize_t lines
+    Py_ssize_t pattern
+    Py_ssize_t offsets[PATTERN]
+
+
+cdef inline void add_axis(
+    Move* move, Py_ssize_t length, Py_ssize_t src_step, Py_ssize_t dst_step, const int64_t* index
+) noexcept nogil:
+    """Append an axis at its place by dst_step, largest first. Axes of length 1 move the origin or nothing."""
+    cdef int at
+    if length == 1:
+        if index != NULL:
+            move.src += index[0] * src_step
+        return
+    at = move.rank
+    while at > 0 and magnitude(move.dst_step[at - 1]) < magnitude(dst_step):
+        move.length[at] = move.length[at - 1]
+        move.src_step[at] = move.src_step[at - 1]
+        move.dst_step[at] = move.dst_step[at - 1]
+        move.index[at] = move.index[at - 1]
+        at -= 1
+    move.length[at] = length
+    move.src_step[at] = src_step
+    move.dst_step[at] = dst_step
+    move.index[at] = index
+    move.rank += 1
+
+
+cdef inline void remove_axis(Move* move, int at) noexcept nogil:
+    cdef int i
+    move.rank -= 1
+    for i in range(at, move.rank):
+        move.length[i] = move.length[i + 1]
+        move.src_step[i] = move.src_step[i + 1]
+        move.dst_step[i] = move.dst_step[i + 1]
+        move.index[i] = move.index[i + 1]
+
+
+cdef inline void merge_axes(Move* move) noexcept nogil:
+    cdef int outer = 0
+    cdef Py_ssize_t inner_length
+    while outer + 1 < move.rank:
+        inner_length = move.length[outer + 1]
+        if (
+            move.index[outer] == NULL and move.index[outer + 1] == NULL
+            and move.src_step[outer] == move.src_step[outer + 1] * inner_length
+            and move.dst_step[outer] == move.dst_step[outer + 1] * inner_length
+        ):
+            move.length[outer + 1] *= move.length[outer]
+            remove_axis(move, outer)
+            # The merged axis may now merge with the one before it.
+            outer = outer - 1 if outer > 0 else 0
+        else:
+            outer += 1
+
+
+cdef inline bint is_word(Py_ssize_t item) noexcept nogil:
+    return item == 1 or item == 2 or item == 4 or item == 8
+
+
+cdef inline bint plan_interleave(Move* move) noexcept nogil:
+    cdef int last = move.rank - 1
+    return (
+        move.rank >= 2 and is_word(move.dst_item)
+        and move.index[last] == NULL and move.index[last - 1] == NULL
+        and move.length[last] <= 16
+        and move.dst_step[last] == move.dst_item
+        and move.dst_step[last - 1] == move.length[last] * move.dst_item
+        and move.src_step[last - 1] == move.src_item
+    )
+
+
+cdef inline bint plan_deinterleave(Move* move) noexcept nogil:
+    """Find the axis that is contiguous in src and stand it before the last one."""
+    cdef int last = move.rank - 1
+    cdef int at
+    cdef Py_ssize_t length, dst_step
+    if move.rank < 2 or not is_word(move.dst_item) or move.index[last] != NULL or move.dst_step[last] != move.dst_item:
+        return False
+    for at in range(last):
+        length = move.length[at]
+        if (
+            move.index[at] == NULL and length <= 16 and move.src_step[at] == move.src_item
+            and move.src_step[last] == length * move.src_item
+        ):
+            dst_step = move.dst_step[at]
+            remove_axis(move, at)
+            move.rank += 1
+            move.length[last] = move.length[last - 1]
+            move.src_step[last] = move.src_step[last - 1]
+            move.dst_step[last] = move.dst_step[last - 1]
+            move.index[last] = NULL
+            move.length[last - 1] = length
+            move.src_step[last - 1] = move.src_item
+            move.dst_step[last - 1] = dst_step
+            move.index[last - 1] = NULL
+            return True
+    return False
+
+
+cdef inline bint plan_patterns(Move* move) noexcept nogil:
+    """Fold the last axes, while they are contiguous in dst and small, into one pattern of offsets."""
+    cdef int axes = 0
+    cdef int last = move.rank - 1
+    cdef Py_ssize_t count = 1
+    cdef Py_ssize_t i, k, rest
+    cdef int axis
+    if not is_word(move.dst_item):
+        return False
+    while (
+        axes < move.rank and move.index[last - axes] == NULL and move.dst_step[last - axes] == count * move.dst_item
+        and count * move.length[last - axes] <= PATTERN
+    ):
+        count *= move.length[last - axes]
+        axes += 1
+    if axes < 2 or axes == move.rank:
+        return False
+    for i in range(count):
+        rest = i
+        move.offsets[i] = 0
+        for k in range(axes):
+            axis = last - <int>k
+            move.offsets[i] += (rest % move.length[axis]) * move.src_step[axis]
+            rest //= move.length[axis]
+    move.pattern = count
+    move.rank -= axes
+    # The line is the axis before the pattern; one with a table would need another loop.
+    if move.index[move.rank - 1] != NULL:
+        move.rank += axes
+        return False
+    return True
+
+
+cdef inline void plan_move(Move* move) noexcept nogil:
+    """Choose the line. Before: operands, items and axes are set. After: kind, line_axes and lines are."""
+    cdef int i
+    merge_axes(move)
+    if move.kind != NUMBERS:
+        while (
+            move.rank > 0 and move.index[move.rank - 1] == NULL
+            and move.src_step[move.rank - 1] == move.dst_item and move.dst_step[move.rank - 1] == move.dst_item
+        ):
+            move.dst_item *= move.length[move.rank - 1]
+            move.src_item = move.dst_item
+            move.rank -= 1
+    if move.rank == 0:
+        move.rank = 1
+        move.length[0] = 1
+        move.src_step[0] = 0
+        move.dst_step[0] = 0
+        move.index[0] = NULL
+    move.line_axes = 1
+    if move.kind != NUMBERS:
+        if plan_interleave(move):
+            move.kind = INTERLEAVE
+            move.line_axes = 2
+        elif plan_deinterleave(move):
+            move.kind = DEINTERLEAVE
+            move.line_axes = 2
+        elif plan_patterns(move):
+            move.kind = PATTERNS
+        elif move.index[move.rank - 1] != NULL:
+            move.kind = PICKS
+        else:
+            move.kind = RUNS
+    move.lines = 1
+    for i in range(move.rank - move.line_axes):
+        move.lines *= move.length[i]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Lines
+
+
+cdef inline void copy_run(const char* src, char* dst, Py_ssize_t item) noexcept nogil:
+    """A run of 3 to 64 bytes by copies of fixed sizes, which may overlap; longer ones by memcpy."""
+    cdef Py_ssize_t done
+    if item > 64:
+        memcpy(dst, src, item)
+    elif item > 16:
+        done = 0
+        while done + 16 <= item:
+            memcpy(dst + done, src + done, 16)
+            done += 16
+        memcpy(dst + item - 16, src + item - 16, 16)
+    elif item >= 8:
+        memcpy(dst, src, 8)
+        memcpy(dst + item - 8, src + item - 8, 8)
+    elif item >= 4:
+        memcpy(dst, src, 4)
+        memcpy(dst + item - 4, src + item - 4, 4)
+    else:
+        memcpy(dst, src, 2)
+        dst[item - 1] = src[item - 1]
+
+
+cdef inline void line_runs(
+    const char* src, Py_ssize_t src_step, char* dst, Py_ssize_t dst_step, Py_ssize_t item, Py_ssize_t count
+) noexcept nogil:
+    cdef Py_ssize_t i
+    if item == 1:
+        copy_words(<const word8*>src, src_step, <word8*>dst, dst_step, count)
+    elif item == 2:
+        copy_words(<const word16*>src, src_step, <word16*>dst, dst_step, count)
+    elif item == 4:
+        copy_words(<const word32*>src, src_step, <word32*>dst, dst_step, count)
+    elif item == 8:
+        copy_words(<const word64*>src, src_step, <word64*>dst, dst_step, count)
+    else:
+        for i in range(count):
+            copy_run(src + i * src_step, dst + i * dst_step, item)
+
+
+cdef inline void pick_words(
+    const word* src, Py_ssize_t src_step, const int64_t* index, word* dst, Py_ssize_t dst_step, Py_ssize_t count
+) noexcept nogil:
+    cdef Py_ssize_t i
+    if dst_step == <Py_ssize_t>sizeof(word) and src_step == <Py_ssize_t>sizeof(word):
+        for i in range(count):
+            dst[i] = src[index[i]]
+    else:
+        for i in range(count):
+            (<word*>(<char*>dst + i * dst_step))[0] = (<const word*>(<const char*>src + index[i] * src_step))[0]
+
+
+cdef inline void line_picks(
+    const char* src, Py_ssize_t src_step, const int64_t* index, char* dst, Py_ssize_t dst_step, Py_ssize_t item,
+    Py_ssize_t count
+) noexcept nogil:
+    cdef Py_ssize_t i
+    if item == 1:
+        pick_words(<const word8*>src, src_step, index, <word8*>dst, dst_step, count)
+    elif item == 2:
+        pick_words(<const word16*>src, src_step, index, <word16*>dst, dst_step, count)
+    elif item == 4:
+        pick_words(<const word32*>src, src_step, index, <word32*>dst, dst_step, count)
+    elif item == 8:
+        pick_words(<const word64*>src, src_step, index, <word64*>dst, dst_step, count)
+    else:
+        for i in range(count):
+            copy_run(src + index[i] * src_step, dst + i * dst_step, item)
+
+
+cdef inline void interleave_words(
+    const word* src, Py_ssize_t row_step, word* dst, Py_ssize_t rows, Py_ssize_t count
+) noexcept nogil:
+    """dst[i * rows + k] = row k of src, element i. Two, three and four rows are loops that vectorise."""
+    cdef Py_ssize_t i, k
+    cdef const word* a = src
+    cdef const word* b = <const word*>(<const char*>src + row_step)
+    cdef const word* c
+    cdef const word* d
+    if rows == 2:
+        for i in range(count):
+            dst[2 * i] = a[i]
+            dst[2 * i + 1] = b[i]
+    elif rows == 3:
+        c = <const word*>(<const char*>src + 2 * row_step)
+        for i in range(count):
+            dst[3 * i] = a[i]
+            dst[3 * i + 1] = b[i]
+            dst[3 * i + 2] = c[i]
+    elif rows == 4:
+        c = <const word*>(<const char*>src + 2 * row_step)
+        d = <const word*>(<const char*>src + 3 * row_step)
+        for i in range(count):
+            dst[4 * i] = a[i]
+            dst[4 * i + 1] = b[i]
+            dst[4 * i + 2] = c[i]
+            dst[4 * i + 3] = d[i]
+    else:
+        for k in range(rows):
+            a = <const word*>(<const char*>src + k * row_step)
+            for i in range(count):
+                dst[i * rows + k] = a[i]
+
+
+cdef inline void deinterleave_words(
+    const word* src, word* dst, Py_ssize_t row_step, Py_ssize_t rows, Py_ssize_t count
+) noexcept nogil:
+    """Row k of dst, element i = src[i * rows + k]."""
+    cdef Py_ssize_t i, k
+    cdef word* a = dst
+    cdef word* b = <word*>(<char*>dst + row_step)
+    cdef word* c
+    cdef word* d
+    if rows == 2:
+        for i in range(count):
+            a[i] = src[2 * i]
+            b[i] = src[2 * i + 1]
+    elif rows == 3:
+        c = <word*>(<char*>dst + 2 * row_step)
+        for i in range(count):
+            a[i] = src[3 * i]
+            b[i] = src[3 * i + 1]
+            c[i] = src[3 * i + 2]
+    elif rows == 4:
+        c = <word*>(<char*>dst + 2 * row_step)
+        d = <word*>(<char*>dst + 3 * row_step)
+        for i in range(count):
+            a[i] = src[4 * i]
+            b[i] = src[4 * i + 1]
+            c[i] = src[4 * i + 2]
+            d[i] = src[4 * i + 3]
+    else:
+        for k in range(rows):
+            a = <word*>(<char*>dst + k * row_step)
+            for i in range(count):
+                a[i] = src[i * rows + k]
+
+
+cdef inline void pattern_words(
+    const word* src, Py_ssize_t src_step, word* dst, Py_ssize_t dst_step, const Py_ssize_t* offsets, Py_ssize_t pattern,
+    Py_ssize_t count
+) noexcept nogil:
+    cdef Py_ssize_t i, j
+    cdef const char* origin
+    cdef word* target
+    for i in range(count):
+        origin = <const char*>src + i * src_step
+        target = <word*>(<char*>dst + i * dst_step)
+        for j in range(pattern):
+            target[j] = (<const word*>(origin + offsets[j]))[0]
+
+
+cdef inline void line_words(const Move* move, const char* src, char* dst, word* tag) noexcept nogil:
+    """The kinds whose items are single words; `tag` names the word's type only."""
+    cdef int last = move.rank - 1
+    if move.kind == INTERLEAVE:
+        interleave_words(<const word*>src, move.src_step[last], <word*>dst, move.length[last], move.length[last - 1])
+    elif move.kind == DEINTERLEAVE:
+        deinterleave_words(<const word*>src, <word*>dst, move.dst_step[last - 1], move.length[last - 1], move.length[last])
+    else:
+        pattern_words(
+            <const word*>src, move.src_step[last], <word*>dst, move.dst_step[last], move.offsets, move.pattern,
+            move.length[last],
+        )
+
+
+cdef inline void line_numbers(
+    const Move* move, const char* src, char* dst, accumulator* chunk
+) noexcept nogil:
+    cdef int last = move.rank - 1
+    cdef Py_ssize_t done = 0
+    cdef Py_ssize_t count
+    while done < move.length[last]:
+        count = min(move.length[last] - done, <Py_ssize_t>CHUNK)
+        load(move.src_dtype, src + done * move.src_step[last], move.src_step[last], count, chunk)
+        store(move.dst_dtype, chunk, dst + done * move.dst_step[last], move.dst_step[last], count, move.add)
+        done += count
+
+
+cdef inline void move_line(const Move* move, const char* src, char* dst) noexcept nogil:
+    cdef int last = move.rank - 1
+    cdef float floats[CHUNK]
+    cdef double doubles[CHUNK]
+    if move.kind == RUNS:
+        line_runs(src, move.src_step[last], dst, move.dst_step[last], move.dst_item, move.length[last])
+    elif move.kind == PICKS:
+        line_picks(
+            src, move.src_step[last], move.index[last], dst, move.dst_step[last], move.dst_item, move.length[last]
+        )
+    elif move.kind == NUMBERS:
+        if move.src_dtype == FLOAT64 or move.dst_dtype == FLOAT64:
+            line_numbers(move, src, dst, doubles)
+        else:
+            line_numbers(move, src, dst, floats)
+    elif move.dst_item == 1:
+        line_words(move, src, dst, <word8*>NULL)
+    elif move.dst_item == 2:
+        line_words(move, src, dst, <word16*>NULL)
+    elif move.dst_item == 4:
+        line_words(move, src, dst, <word32*>NULL)
+    else:
+        line_words(move, src, dst, <word64*>NULL)
+
+
+cdef inline Py_ssize_t picked(const Move* move, int axis, Py_ssize_t at) noexcept nogil:
+    return move.index[axis][at] if move.index[axis] != NULL else at
+
+
+cdef inline void move_part(const Move* move, int part, int parts) noexcept nogil:
+    """The lines of one thread."""
+    cdef Py_ssize_t begin = move.lines * part // parts
+    cdef Py_ssize_t end = move.lines * (part + 1) // parts
+    cdef Py_ssize_t at[MOVE_AXES]
+    cdef int outer = move.rank - move.line_axes
+    cdef int last = move.rank - 1
+    cdef int axis
+    cdef Py_ssize_t rest = begin
+    cdef Py_ssize_t line
+    cdef Py_ssize_t line_bytes = move.dst_item * move.length[last]
+    cdef const char* src = move.src
+    cdef char* dst = move.dst
+    # A row that reads what the row before it read is a copy of that row, where rows are contiguous.
+    cdef bint may_repeat = (
+        move.kind == PICKS and outer > 0 and move.index[outer - 1] != NULL and move.dst_step[last] == move.dst_item
+    )
+    for axis in range(outer - 1, -1, -1):
+        at[axis] = rest % move.length[axis]
+        rest //= move.length[axis]
+        src += picked(move, axis, at[axis]) * move.src_step[axis]
+        dst += at[axis] * move.dst_step[axis]
+    for line in range(begin, end):
+        if (
+            may_repeat and line > begin and at[outer - 1] > 0
+            and move.index[outer - 1][at[outer - 1]] == move.index[outer - 1][at[outer - 1] - 1]
+        ):
+            memcpy(dst, dst - move.dst_step[outer - 1], line_bytes)
+        else:
+            move_line(move, src, dst)
+        for axis in range(outer - 1, -1, -1):
+            src -= picked(move, axis, at[axis]) * move.src_step[axis]
+            at[axis] += 1
+            dst += move.dst_step[axis]
+            if at[axis] < move.length[axis]:
+                src += picked(move, axis, at[axis]) * move.src_step[axis]
+                break
+            dst -= move.length[axis] * move.dst_step[axis]
+            at[axis] = 0
+            src += picked(move, axis, 0) * move.src_step[axis]
+
+
+cdef inline int move_threads(const Move* move, Py_ssize_t bytes_moved, int num_threads) noexcept nogil:
+    return <int>max(1, min(<Py_ssize_t>num_threads, min(move.lines, bytes_moved // BYTES_PER_THREAD)))

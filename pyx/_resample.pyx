@@ -1,0 +1,755 @@
+# Resample: tables of taps applied along one or two axes, forward and transposed alike, and nearest by index tables.
+#
+#   out[.., p, q, c] = sum over i, j of  rows[p, i] * cols[q, j] * x[.., i, j, c]       one accumulator, taps in order
+#
+# `rows` is the axis further out in memory, `cols` the one further in; either may have no table (identity). Axes inside
+# cols are merged into c where they can be; all others are outer. The pass over cols comes first (its rows are kept in a
+# ring, so that a row is computed once and no temporary of the output's size exists) unless rows_first.
+# Parallel over (tile of cols, outer, row of out), contiguous parts per thread, each with its own ring.
+# Not handled: zero-length axes, overlap of x and out, more than two tables at once.
+from cpython.buffer cimport PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from _moves cimport BYTES_PER_THREAD, RUNS, Move, add_axis, move_part, move_threads, plan_move
+from _types cimport FLOAT32, FLOAT64, MAX_AXES, accumulator, load, magnitude, store
+
+cdef enum:
+    # Rows kept for reuse; longer columns of taps are summed row by row.
+    MAX_RING = 64
+    # Elements of a row that one tile computes, so that a ring stays in the cache.
+    TILE = 16384
+    # Elements of a row that one tile may read.
+    TILE_INPUT = 262144
+    # Unresampled axes of at least this many elements make a row of their own.
+    MIN_ROW = 8
+
+
+cdef class Table:
+    """Taps of one axis in the accumulator's type; see imgops.taps.Taps.
+
+    padded_starts and padded hold the same taps as `width` weights per output, all inside the input, zeros added before or
+    behind; empty where rows are too uneven. Outputs core[0]..core[1] have no zero among them.
+    """
+
+    cdef readonly Py_ssize_t input_length, output_length, width
+    cdef const int64_t[::1] starts, counts, offsets, padded_starts
+    cdef const float[::1] weights32
+    cdef const double[::1] weights64
+    cdef const float[:, ::1] padded32
+    cdef const double[:, ::1] padded64
+    cdef Py_ssize_t core_begin, core_end
+    cdef bint has_empty, is_double
+
+    def __init__(self, Py_ssize_t input_length, starts, counts, offsets, weights, padded_starts, padded, core):
+        self.input_length = input_length
+        self.output_length = len(starts)
+        self.starts = starts
+        self.counts = counts
+        self.offsets = offsets
+        self.padded_starts = padded_starts
+        self.width = len(padded)
+        self.core_begin, self.core_end = core
+        self.has_empty = bool((counts == 0).any())
+        self.is_double = weights.itemsize == 8
+        if not self.is_double:
+            self.weights32 = weights
+            self.padded32 = padded
+        else:
+            self.weights64 = weights
+            self.padded64 = padded
+
+
+cdef struct Axis:
+    Py_ssize_t input_length
+    Py_ssize_t output_length
+    Py_ssize_t src_step
+    Py_ssize_t dst_step
+    bint mapped
+    const int64_t* starts
+    const int64_t* counts
+    const int64_t* offsets
+    const void* weights
+    const int64_t* padded_starts
+    const void* padded
+    Py_ssize_t width
+    Py_ssize_t longest
+    Py_ssize_t core_begin
+    Py_ssize_t core_end
+    bint has_empty
+
+cdef struct Job:
+    const char* src
+    char* dst
+    int src_dtype
+    int dst_dtype
+    bint add
+    Axis rows
+    Axis cols
+    Py_ssize_t inner
+    Py_ssize_t src_inner_step
+    Py_ssize_t dst_inner_step
+    int outer_rank
+    Py_ssize_t outer_length[MAX_AXES]
+    Py_ssize_t outer_src_step[MAX_AXES]
+    Py_ssize_t outer_dst_step[MAX_AXES]
+    Py_ssize_t outer_count
+    bint rows_first
+    bint src_direct
+    bint dst_direct
+    Py_ssize_t tile
+    Py_ssize_t tiles
+    Py_ssize_t tile_input
+    Py_ssize_t ring
+    Py_ssize_t ring_row
+    Py_ssize_t units
+
+# What one thread works with; the buffers lie in its own part of one allocation.
+cdef struct Workspace:
+    char* ring
+    char* loaded
+    char* blended
+    char* result
+    int32_t* relative
+    int64_t tags[MAX_RING]
+    Py_ssize_t tile_begin
+    Py_ssize_t tile_end
+    Py_ssize_t input_begin
+    Py_ssize_t input_end
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Along cols
+
+
+cdef inline accumulator tap(accumulator weight, accumulator value, bint masked) noexcept nogil:
+    # A tap of weight zero is not there: -0.0 is what leaves every sum as it is.
+    if masked:
+        return weight * value if weight != 0 else <accumulator>(-0.0)
+    return weight * value
+
+
+cdef inline void taps_line(
+    const accumulator* src, const int32_t* relative, const accumulator* weights, Py_ssize_t weights_step, Py_ssize_t width,
+    accumulator* dst, Py_ssize_t begin, Py_ssize_t end, const Py_ssize_t inner, const bint masked
+) noexcept nogil:
+    """dst[j, c] = sum over t < width of weights[t, j] * src[relative[j] + t * inner + c], by up to four taps at a time."""
+    cdef Py_ssize_t j, c, t
+    cdef const accumulator* w0 = weights
+    cdef const accumulator* w1 = weights + weights_step
+    cdef const accumulator* w2 = weights + 2 * weights_step
+    cdef const accumulator* w3 = weights + 3 * weights_step
+    cdef const accumulator* x
+    if width == 1:
+        for j in range(begin, end):
+            x = src + relative[j]
+            for c in range(inner):
+                dst[j * inner + c] = tap(w0[j], x[c], masked)
+    elif width == 2:
+        for j in range(begin, end):
+            x = src + relative[j]
+            for c in range(inner):
+                dst[j * inner + c] = tap(w0[j], x[c], masked) + tap(w1[j], x[inner + c], masked)
+    elif width == 3:
+        for j in range(begin, end):
+            x = src + relative[j]
+            for c in range(inner):
+                dst[j * inner + c] = (
+                    tap(w0[j], x[c], masked) + tap(w1[j], x[inner + c], masked) + tap(w2[j], x[2 * inner + c], masked)
+                )
+    else:
+        for j in range(begin, end):
+            x = src + relative[j]
+            for c in range(inner):
+                dst[j * inner + c] = (
+                    tap(w0[j], x[c], masked) + tap(w1[j], x[inner + c], masked)
+                    + tap(w2[j], x[2 * inner + c], masked) + tap(w3[j], x[3 * inner + c], masked)
+                )
+        for t in range(4, width):
+            w0 = weights + t * weights_step
+            for j in range(begin, end):
+                x = src + relative[j] + t * inner
+                for c in range(inner):
+                    dst[j * inner + c] += tap(w0[j], x[c], masked)
+
+
+cdef inline void padded_line(
+    const Axis* cols, const Workspace* work, const accumulator* src, accumulator* dst, const Py_ssize_t inner
+) noexcept nogil:
+    cdef Py_ssize_t count = work.tile_end - work.tile_begin
+    cdef Py_ssize_t core_begin = min(max(cols.core_begin - work.tile_begin, 0), count)
+    cdef Py_ssize_t core_end = min(max(cols.core_end - work.tile_begin, core_begin), count)
+    cdef const accumulator* weights = <const accumulator*>cols.padded + work.tile_begin
+    cdef Py_ssize_t step = cols.output_length
+    taps_line(src, work.relative, weights, step, cols.width, dst, 0, core_begin, inner, True)
+    taps_line(src, work.relative, weights, step, cols.width, dst, core_begin, core_end, inner, False)
+    taps_line(src, work.relative, weights, step, cols.width, dst, core_end, count, inner, True)
+
+
+cdef inline void uneven_line(
+    const Axis* cols, const Workspace* work, const accumulator* src, accumulator* dst, Py_ssize_t inner
+) noexcept nogil:
+    """Any number of taps per output, runs of `inner` elements at a time."""
+    cdef Py_ssize_t j, t, c, first
+    cdef const accumulator* weights
+    cdef const accumulator* x
+    cdef accumulator* y
+    cdef accumulator weight
+    for j in range(work.tile_begin, work.tile_end):
+        weights = <const accumulator*>cols.weights + cols.offsets[j]
+        x = src + (cols.starts[j] - work.input_begin) * inner
+        y = dst + (j - work.tile_begin) * inner
+        first = 0
+        while first < cols.counts[j] and weights[first] == 0:
+            first += 1
+        if first == cols.counts[j]:
+            memset(y, 0, inner * sizeof(accumulator))
+            continue
+        weight = weights[first]
+        for c in range(inner):
+            y[c] = weight * x[first * inner + c]
+        for t in range(first + 1, cols.counts[j]):
+            weight = weights[t]
+            if weight != 0:
+                for c in range(inner):
+                    y[c] += weight * x[t * inner + c]
+
+
+cdef inline void cols_line(
+    const Job* job, const Workspace* work, const accumulator* src, accumulator* dst
+) noexcept nogil:
+    """One row through the table of cols; src begins at the tile's first input."""
+    cdef Py_ssize_t j, c
+    if job.cols.width == 0 or job.inner > 4:
+        uneven_line(&job.cols, work, src, dst, job.inner)
+        return
+    if job.inner == 1:
+        padded_line(&job.cols, work, src, dst, 1)
+    elif job.inner == 2:
+        padded_line(&job.cols, work, src, dst, 2)
+    elif job.inner == 3:
+        padded_line(&job.cols, work, src, dst, 3)
+    else:
+        padded_line(&job.cols, work, src, dst, 4)
+    if job.cols.has_empty:
+        for j in range(work.tile_begin, work.tile_end):
+            if job.cols.counts[j] == 0:
+                for c in range(job.inner):
+                    dst[(j - work.tile_begin) * job.inner + c] = 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Along rows
+
+
+cdef inline void blend_rows(
+    const accumulator** rows, const accumulator* weights, int count, accumulator* dst, Py_ssize_t length, bint more
+) noexcept nogil:
+    """dst = weighted sum of 1 to 4 rows, added to what is there if `more`; always from the first row to the last."""
+    cdef Py_ssize_t i
+    cdef const accumulator* a = rows[0]
+    cdef const accumulator* b = rows[1]
+    cdef const accumulator* c = rows[2]
+    cdef const accumulator* d = rows[3]
+    cdef accumulator wa = weights[0]
+    cdef accumulator wb = weights[1]
+    cdef accumulator wc = weights[2]
+    cdef accumulator wd = weights[3]
+    if more:
+        if count == 4:
+            for i in range(length):
+                dst[i] = dst[i] + wa * a[i] + wb * b[i] + wc * c[i] + wd * d[i]
+        else:
+            for i in range(length):
+                dst[i] = dst[i] + wa * a[i]
+            if count > 1:
+                blend_rows(rows + 1, weights + 1, count - 1, dst, length, True)
+    elif count == 1:
+        if wa == 1:
+            memcpy(dst, a, length * sizeof(accumulator))
+        else:
+            for i in range(length):
+                dst[i] = wa * a[i]
+    elif count == 2:
+        for i in range(length):
+            dst[i] = wa * a[i] + wb * b[i]
+    elif count == 3:
+        for i in range(length):
+            dst[i] = wa * a[i] + wb * b[i] + wc * c[i]
+    else:
+        for i in range(length):
+            dst[i] = wa * a[i] + wb * b[i] + wc * c[i] + wd * d[i]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rows in and out
+
+
+cdef inline const accumulator* load_row(
+    const Job* job, const Workspace* work, const char* src, accumulator* buffer
+) noexcept nogil:
+    """The tile's input of one row, as it lies if that will do, else converted into `buffer`."""
+    cdef Py_ssize_t count = work.input_end - work.input_begin
+    cdef Py_ssize_t i
+    src += work.input_begin * job.cols.src_step
+    if job.src_direct:
+        return <const accumulator*>src
+    if job.inner == 1:
+        load(job.src_dtype, src, job.cols.src_step, count, buffer)
+    elif job.cols.src_step == job.inner * job.src_inner_step:
+        load(job.src_dtype, src, job.src_inner_step, count * job.inner, buffer)
+    else:
+        for i in range(count):
+            load(job.src_dtype, src + i * job.cols.src_step, job.src_inner_step, job.inner, buffer + i * job.inner)
+    return buffer
+
+
+cdef inline void store_row(const Job* job, const Workspace* work, const accumulator* row, char* dst) noexcept nogil:
+    cdef Py_ssize_t count = work.tile_end - work.tile_begin
+    cdef Py_ssize_t i
+    dst += work.tile_begin * job.cols.dst_step
+    if job.inner == 1:
+        store(job.dst_dtype, row, dst, job.cols.dst_step, count, job.add)
+    elif job.cols.dst_step == job.inner * job.dst_inner_step:
+        store(job.dst_dtype, row, dst, job.dst_inner_step, count * job.inner, job.add)
+    else:
+        for i in range(count):
+            store(job.dst_dtype, row + i * job.inner, dst + i * job.cols.dst_step, job.dst_inner_step, job.inner, job.add)
+
+
+cdef inline const accumulator* input_row(
+    const Job* job, Workspace* work, const char* src, Py_ssize_t row, accumulator* tag
+) noexcept nogil:
+    """One row ready for blending: loaded, and through the table of cols unless rows come first. Kept in the ring."""
+    cdef const char* line = src + row * job.rows.src_step
+    cdef Py_ssize_t slot = row % job.ring
+    cdef accumulator* kept = <accumulator*>work.ring + slot * job.ring_row
+    cdef const accumulator* loaded
+    cdef bint through_cols = job.cols.mapped and not job.rows_first
+    if not through_cols and job.src_direct:
+        return load_row(job, work, line, kept)
+    if work.tags[slot] != row:
+        work.tags[slot] = row
+        if through_cols:
+            loaded = load_row(job, work, line, <accumulator*>work.loaded)
+            cols_line(job, work, loaded, kept)
+        else:
+            load_row(job, work, line, kept)
+    return kept
+
+
+cdef inline void blend_column(
+    const Job* job, Workspace* work, const char* src, Py_ssize_t output, accumulator* dst, Py_ssize_t length
+) noexcept nogil:
+    """dst = the taps of one output row, each row fetched when its turn comes."""
+    cdef const accumulator* weights = <const accumulator*>job.rows.weights + job.rows.offsets[output]
+    cdef const accumulator* rows[4]
+    cdef accumulator nonzero[4]
+    cdef int held = 0
+    cdef bint more = False
+    # Taps that the ring cannot hold together are blended one by one.
+    cdef int together = 4 if job.rows.longest <= MAX_RING else 1
+    cdef Py_ssize_t t, i
+    for i in range(4):
+        rows[i] = NULL
+        nonzero[i] = 0
+    for t in range(job.rows.counts[output]):
+        if weights[t] == 0:
+            continue
+        rows[held] = input_row(job, work, src, job.rows.starts[output] + t, dst)
+        nonzero[held] = weights[t]
+        held += 1
+        if held == together:
+            blend_rows(rows, nonzero, held, dst, length, more)
+            more = True
+            held = 0
+    if held:
+        blend_rows(rows, nonzero, held, dst, length, more)
+    elif not more:
+        memset(dst, 0, length * sizeof(accumulator))
+
+
+cdef inline void output_row(
+    const Job* job, Workspace* work, const char* src, char* dst, Py_ssize_t output, accumulator* tag
+) noexcept nogil:
+    cdef char* target = dst + output * job.rows.dst_step
+    cdef accumulator* direct = <accumulator*>(target + work.tile_begin * job.cols.dst_step)
+    cdef accumulator* result = direct if job.dst_direct else <accumulator*>work.result
+    cdef accumulator* blended = <accumulator*>work.blended
+    cdef Py_ssize_t output_count = (work.tile_end - work.tile_begin) * job.inner
+    cdef Py_ssize_t input_count = (work.input_end - work.input_begin) * job.inner
+    cdef const accumulator* row
+    if job.rows.mapped and job.rows_first:
+        blend_column(job, work, src, output, blended, input_count)
+        cols_line(job, work, blended, result)
+    elif job.rows.mapped:
+        blend_column(job, work, src, output, result, output_count)
+    elif job.cols.mapped:
+        row = load_row(job, work, src + output * job.rows.src_step, <accumulator*>work.loaded)
+        cols_line(job, work, row, result)
+    else:
+        row = load_row(job, work, src + output * job.rows.src_step, <accumulator*>work.loaded)
+        if not job.dst_direct:
+            store_row(job, work, row, target)
+        else:
+            memcpy(result, row, output_count * sizeof(accumulator))
+        return
+    if not job.dst_direct:
+        store_row(job, work, result, target)
+
+
+cdef inline void input_range(const Axis* axis, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t* first, Py_ssize_t* last) noexcept nogil:
+    """The inputs that outputs begin..end read, padding included; never empty."""
+    cdef Py_ssize_t o, start, stop
+    if not axis.mapped:
+        first[0] = begin
+        last[0] = end
+        return
+    first[0] = axis.input_length
+    last[0] = 0
+    for o in range(begin, end):
+        start = axis.padded_starts[o] if axis.width else axis.starts[o]
+        stop = start + (axis.width if axis.width else axis.counts[o])
+        first[0] = min(first[0], start)
+        last[0] = max(last[0], stop)
+    if last[0] <= first[0]:
+        first[0] = min(first[0], axis.input_length - 1)
+        last[0] = first[0] + 1
+
+
+cdef inline void enter_tile(const Job* job, Workspace* work, Py_ssize_t tile) noexcept nogil:
+    cdef Py_ssize_t j
+    work.tile_begin = tile * job.tile
+    work.tile_end = min(work.tile_begin + job.tile, job.cols.output_length)
+    input_range(&job.cols, work.tile_begin, work.tile_end, &work.input_begin, &work.input_end)
+    if job.cols.mapped and job.cols.width:
+        for j in range(work.tile_begin, work.tile_end):
+            work.relative[j - work.tile_begin] = <int32_t>(
+                (job.cols.padded_starts[j] - work.input_begin) * job.inner
+            )
+
+
+cdef inline Py_ssize_t padded_bytes(Py_ssize_t size) noexcept nogil:
+    # Whole cache lines, and one between neighbours.
+    return (size + 127) // 64 * 64
+
+
+cdef inline Py_ssize_t buffer_bytes(const Job* job, Py_ssize_t elements, accumulator* tag) noexcept nogil:
+    return padded_bytes(elements * job.inner * <Py_ssize_t>sizeof(accumulator))
+
+
+cdef inline Py_ssize_t workspace_bytes(const Job* job, accumulator* tag) noexcept nogil:
+    return (
+        padded_bytes(job.ring * job.ring_row * <Py_ssize_t>sizeof(accumulator))
+        + 2 * buffer_bytes(job, job.tile_input, tag)
+        + buffer_bytes(job, job.tile, tag)
+        + padded_bytes(job.tile * <Py_ssize_t>sizeof(int32_t))
+    )
+
+
+cdef void resample_part(const Job* job, char* memory, int part, int parts, accumulator* tag) noexcept nogil:
+    """The units of one thread: tiles slowest, then outer, rows of out fastest."""
+    cdef Py_ssize_t unit = job.units * part // parts
+    cdef Py_ssize_t end = job.units * (part + 1) // parts
+    cdef Workspace work
+    cdef Py_ssize_t tile = -1
+    cdef Py_ssize_t outer, rest, row, i
+    cdef const char* src
+    cdef char* dst
+    work.ring = memory
+    work.loaded = work.ring + padded_bytes(job.ring * job.ring_row * <Py_ssize_t>sizeof(accumulator))
+    work.blended = work.loaded + buffer_bytes(job, job.tile_input, tag)
+    work.result = work.blended + buffer_bytes(job, job.tile_input, tag)
+    work.relative = <int32_t*>(work.result + buffer_bytes(job, job.tile, tag))
+    while unit < end:
+        rest = unit // job.rows.output_length
+        if rest // job.outer_count != tile:
+            tile = rest // job.outer_count
+            enter_tile(job, &work, tile)
+        outer = rest % job.outer_count
+        src = job.src
+        dst = job.dst
+        for i in range(job.outer_rank - 1, -1, -1):
+            src += outer % job.outer_length[i] * job.outer_src_step[i]
+            dst += outer % job.outer_length[i] * job.outer_dst_step[i]
+            outer //= job.outer_length[i]
+        for i in range(MAX_RING):
+            work.tags[i] = -1
+        for row in range(unit % job.rows.output_length, min(job.rows.output_length, unit % job.rows.output_length + end - unit)):
+            output_row(job, &work, src, dst, row, tag)
+            unit += 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Setting up
+
+
+cdef void set_axis(Axis* axis, const Py_buffer* src, const Py_buffer* dst, int number, Table table) except *:
+    """The axis `number` of both operands with its table; length 1 and no table where number is -1."""
+    axis.mapped = table is not None
+    axis.input_length = src.shape[number] if number >= 0 else 1
+    axis.output_length = dst.shape[number] if number >= 0 else 1
+    axis.src_step = src.strides[number] if number >= 0 else 0
+    axis.dst_step = dst.strides[number] if number >= 0 else 0
+    axis.width = 0
+    axis.longest = 1
+    if table is None:
+        return
+    axis.starts = &table.starts[0]
+    axis.counts = &table.counts[0]
+    axis.offsets = &table.offsets[0]
+    axis.width = table.width
+    axis.core_begin = table.core_begin
+    axis.core_end = table.core_end
+    axis.has_empty = table.has_empty
+    axis.weights = NULL
+    if not table.is_double:
+        if table.weights32.shape[0]:
+            axis.weights = &table.weights32[0]
+        axis.padded = &table.padded32[0, 0] if table.width else NULL
+    else:
+        if table.weights64.shape[0]:
+            axis.weights = &table.weights64[0]
+        axis.padded = &table.padded64[0, 0] if table.width else NULL
+    axis.padded_starts = &table.padded_starts[0] if table.width else NULL
+    cdef Py_ssize_t o
+    for o in range(axis.output_length):
+        axis.longest = max(axis.longest, axis.counts[o])
+
+
+cdef struct Plain:
+    # Unresampled axes, largest step first, merged.
+    int rank
+    Py_ssize_t length[MAX_AXES + 1]
+    Py_ssize_t src_step[MAX_AXES + 1]
+    Py_ssize_t dst_step[MAX_AXES + 1]
+
+
+cdef void add_plain(Plain* plain, Py_ssize_t length, Py_ssize_t src_step, Py_ssize_t dst_step) noexcept nogil:
+    cdef int at = plain.rank
+    if length == 1:
+        return
+    while at > 0 and magnitude(plain.dst_step[at - 1]) < magnitude(dst_step):
+        plain.length[at] = plain.length[at - 1]
+        plain.src_step[at] = plain.src_step[at - 1]
+        plain.dst_step[at] = plain.dst_step[at - 1]
+        at -= 1
+    plain.length[at] = length
+    plain.src_step[at] = src_step
+    plain.dst_step[at] = dst_step
+    plain.rank += 1
+
+
+cdef void merge_plain(Plain* plain) noexcept nogil:
+    cdef int kept = 0
+    cdef int at
+    for at in range(1, plain.rank):
+        if (
+            plain.src_step[kept] == plain.src_step[at] * plain.length[at]
+            and plain.dst_step[kept] == plain.dst_step[at] * plain.length[at]
+        ):
+            plain.length[kept] *= plain.length[at]
+        else:
+            kept += 1
+            plain.length[kept] = plain.length[at]
+        plain.src_step[kept] = plain.src_step[at]
+        plain.dst_step[kept] = plain.dst_step[at]
+    if plain.rank:
+        plain.rank = kept + 1
+
+
+cdef void place_axes(Job* job, Plain* plain, bint single) noexcept nogil:
+    """Give the plain axes their places: inside cols as `inner`, or, beside a single table, as rows or cols; else outer.
+
+    `single`: the one mapped axis stands in cols and rows are free.
+    """
+    cdef int last = plain.rank - 1
+    cdef int at
+    cdef Axis mapped
+    if last >= 0 and magnitude(plain.dst_step[last]) < magnitude(job.cols.dst_step):
+        if single and plain.length[last] >= MIN_ROW:
+            job.rows = job.cols
+            job.cols.mapped = False
+            job.cols.width = 0
+            job.cols.longest = 1
+            job.cols.input_length = plain.length[last]
+            job.cols.output_length = plain.length[last]
+            job.cols.src_step = plain.src_step[last]
+            job.cols.dst_step = plain.dst_step[last]
+            single = False
+        else:
+            job.inner = plain.length[last]
+            job.src_inner_step = plain.src_step[last]
+            job.dst_inner_step = plain.dst_step[last]
+        plain.rank -= 1
+        last -= 1
+    if single and last >= 0:
+        # Rows without a table: the innermost of what is left.
+        job.rows.input_length = plain.length[last]
+        job.rows.output_length = plain.length[last]
+        job.rows.src_step = plain.src_step[last]
+        job.rows.dst_step = plain.dst_step[last]
+        plain.rank -= 1
+    job.outer_rank = plain.rank
+    job.outer_count = 1
+    for at in range(plain.rank):
+        job.outer_length[at] = plain.length[at]
+        job.outer_src_step[at] = plain.src_step[at]
+        job.outer_dst_step[at] = plain.dst_step[at]
+        job.outer_count *= plain.length[at]
+
+
+cdef void plan_tiles(Job* job) noexcept nogil:
+    cdef Py_ssize_t tile, first, last, begin
+    job.tile = min(max(TILE // job.inner, 1), job.cols.output_length)
+    while True:
+        job.tile_input = 1
+        begin = 0
+        while begin < job.cols.output_length:
+            input_range(&job.cols, begin, min(begin + job.tile, job.cols.output_length), &first, &last)
+            job.tile_input = max(job.tile_input, last - first)
+            begin += job.tile
+        if job.tile == 1 or job.tile_input * job.inner <= TILE_INPUT:
+            break
+        job.tile = (job.tile + 1) // 2
+    job.tiles = (job.cols.output_length + job.tile - 1) // job.tile
+    job.units = job.tiles * job.outer_count * job.rows.output_length
+    job.ring = min(job.rows.longest, <Py_ssize_t>MAX_RING)
+    job.ring_row = (job.tile if job.cols.mapped and not job.rows_first else job.tile_input) * job.inner
+
+
+cdef bint is_direct(int dtype, Py_ssize_t step, Py_ssize_t inner, Py_ssize_t inner_step, int wanted, Py_ssize_t size) noexcept nogil:
+    """Whether a row is a contiguous row of the accumulator's type, at an aligned step."""
+    if dtype != wanted:
+        return False
+    return step == size if inner == 1 else (inner_step == size and step == inner * size)
+
+
+cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
+    cdef Py_ssize_t size = sizeof(accumulator)
+    cdef int wanted = FLOAT32 if accumulator is float else FLOAT64
+    cdef Py_ssize_t bytes_moved, part_bytes
+    cdef int part, threads
+    cdef char* memory
+    with nogil:
+        job.src_direct = is_direct(job.src_dtype, job.cols.src_step, job.inner, job.src_inner_step, wanted, size)
+        job.dst_direct = not job.add and is_direct(
+            job.dst_dtype, job.cols.dst_step, job.inner, job.dst_inner_step, wanted, size
+        )
+        plan_tiles(job)
+        bytes_moved = size * job.inner * job.outer_count * (
+            job.rows.input_length * job.cols.input_length + job.rows.output_length * job.cols.output_length
+        )
+        threads = <int>max(1, min(<Py_ssize_t>num_threads, min(job.units, bytes_moved // BYTES_PER_THREAD)))
+        part_bytes = workspace_bytes(job, tag)
+        memory = <char*>malloc(part_bytes * threads)
+    if memory == NULL:
+        raise MemoryError(f"resample: no memory for {part_bytes * threads} bytes of row buffers")
+    with nogil:
+        if threads == 1:
+            resample_part(job, memory, 0, 1, tag)
+        else:
+            for part in prange(threads, num_threads=threads, schedule="static"):
+                resample_part(job, memory + part * part_bytes, part, threads, tag)
+        free(memory)
+    return 0
+
+
+def resample(
+    x, Table first, Table second, out, int first_axis, int second_axis, int src_dtype, int dst_dtype, int parts,
+    bint double_accumulator, bint add, int num_threads
+):
+    """Apply one or two tables to x, in this order, and write (or add) the result to out.
+
+    first_axis and second_axis are the axes of the tables; second may be None with axis -1. `parts` is 2 for complex
+    items, which are resampled part by part. The dtypes are codes of _types.pxd, of a part.
+    """
+    cdef Py_buffer source
+    cdef Py_buffer target
+    cdef Job job
+    cdef Plain plain
+    cdef int axis
+    PyObject_GetBuffer(x, &source, PyBUF_STRIDES)
+    try:
+        PyObject_GetBuffer(out, &target, PyBUF_STRIDES | PyBUF_WRITABLE)
+    except BaseException:
+        PyBuffer_Release(&source)
+        raise
+    try:
+        job.src = <const char*>source.buf
+        job.dst = <char*>target.buf
+        job.src_dtype = src_dtype
+        job.dst_dtype = dst_dtype
+        job.add = add
+        job.inner = 1
+        job.src_inner_step = 0
+        job.dst_inner_step = 0
+        job.rows_first = False
+        if second is None:
+            set_axis(&job.cols, &source, &target, first_axis, first)
+            set_axis(&job.rows, &source, &target, -1, None)
+        elif magnitude(target.strides[first_axis]) >= magnitude(target.strides[second_axis]):
+            job.rows_first = True
+            set_axis(&job.rows, &source, &target, first_axis, first)
+            set_axis(&job.cols, &source, &target, second_axis, second)
+        else:
+            set_axis(&job.cols, &source, &target, first_axis, first)
+            set_axis(&job.rows, &source, &target, second_axis, second)
+        plain.rank = 0
+        for axis in range(source.ndim):
+            if axis != first_axis and axis != second_axis:
+                add_plain(&plain, source.shape[axis], source.strides[axis], target.strides[axis])
+        if parts > 1:
+            add_plain(&plain, parts, source.itemsize // parts, target.itemsize // parts)
+        merge_plain(&plain)
+        place_axes(&job, &plain, second is None)
+        if double_accumulator:
+            resample_as(&job, num_threads, <double*>NULL)
+        else:
+            resample_as(&job, num_threads, <float*>NULL)
+    finally:
+        PyBuffer_Release(&source)
+        PyBuffer_Release(&target)
+
+
+def nearest(x, tuple tables, out, int num_threads):
+    """out[i0, i1, ...] = x[tables[0][i0], tables[1][i1], ...]; a table that is None is the identity."""
+    cdef Py_buffer source
+    cdef Py_buffer target
+    cdef Move move
+    cdef int axis, part, threads
+    cdef const int64_t[::1] table
+    PyObject_GetBuffer(x, &source, PyBUF_STRIDES)
+    try:
+        PyObject_GetBuffer(out, &target, PyBUF_STRIDES | PyBUF_WRITABLE)
+    except BaseException:
+        PyBuffer_Release(&source)
+        raise
+    try:
+        move.src = <const char*>source.buf
+        move.dst = <char*>target.buf
+        move.rank = 0
+        move.kind = RUNS
+        move.src_item = source.itemsize
+        move.dst_item = target.itemsize
+        move.add = False
+        for axis in range(source.ndim):
+            if tables[axis] is None:
+                add_axis(&move, target.shape[axis], source.strides[axis], target.strides[axis], NULL)
+            else:
+                # `tables` keeps the array alive beyond this view of it.
+                table = tables[axis]
+                add_axis(&move, target.shape[axis], source.strides[axis], target.strides[axis], &table[0])
+        with nogil:
+            plan_move(&move)
+            threads = move_threads(&move, source.len + target.len, num_threads)
+            if threads == 1:
+                move_part(&move, 0, 1)
+            else:
+                for part in prange(threads, num_threads=threads, schedule="static"):
+                    move_part(&move, part, threads)
+    finally:
+        PyBuffer_Release(&source)
+        PyBuffer_Release(&target)
