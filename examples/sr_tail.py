@@ -6,7 +6,7 @@ A network that enlarges r times ends in C * r * r channels of features at low re
 
     picture = depth_to_space(features) + enlarged input        ("the skip")
 
-The network here has one layer, a 5 x 5 convolution, fitted by least squares on three of the example pictures in a
+The network here has one layer, a 5 x 5 convolution, fitted by least squares on two of the example pictures in a
 moment; it has not seen the one it enlarges. Its channels can be laid out in two orders, and the tail must know which:
 
     DCR   channel = (row * r + column) * C + c      TensorFlow, ONNX's default, DirectML's depth_column_row
@@ -15,10 +15,12 @@ moment; it has not seen the one it enlarges. Its channels can be laid out in two
 Writes sr_tail.png.
 """
 
+import itertools
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from PIL import Image
-from sheet import output_folder, picture, sheet
+from sheet import on_paper, output_folder, picture, sheet
 
 import imgops
 from imgops import pillow
@@ -30,7 +32,7 @@ LAYOUT = {"data_format": "NCHW"}
 
 def load(name):
     """A picture as (1, C, H, W) float32 in 0..1, cut to multiples of R."""
-    array = np.asarray(picture(name).convert("RGB"), dtype=np.float32) / 255
+    array = np.asarray(on_paper(picture(name)), dtype=np.float32) / 255
     height, width = array.shape[0] // R * R, array.shape[1] // R * R
     return array[:height, :width].transpose(2, 0, 1)[None]
 
@@ -54,8 +56,9 @@ def windows(x):
 def fit(skip):
     """Weights (25, R * R) of the convolution, such that the tail with this skip comes closest to the originals."""
     inputs, wanted = [], []
-    for name in ("text.png", "edges.png", "badge.png"):
-        high = load(name)
+    for name, (down, right) in itertools.product(("text.png", "badge.png"), itertools.product((1, -1), repeat=2)):
+        # Each picture also upside down and mirrored, so that the fit prefers no side.
+        high = load(name)[:, :, ::down, ::right]
         low = shrink(high)
         missing = imgops.space_to_depth(high - enlarge(low, skip), R, mode="CRD", **LAYOUT)
         inputs.append(windows(low).reshape(-1, WINDOW * WINDOW))
