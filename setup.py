@@ -3,7 +3,8 @@
 Environment:
     IMGOPS_OPENMP=0   serial build, as on a machine without OpenMP
     IMGOPS_LEVELS     levels to build, such as "baseline,v3"; all that the compiler can build if unset
-    IMGOPS_DEBUG=1    bounds checks on, no optimisation; IMGOPS_DEBUG=sanitize adds the address and undefined-behaviour sanitizers
+    IMGOPS_DEBUG=1    bounds checks on, no optimisation; IMGOPS_DEBUG=sanitize adds the address and undefined-behaviour
+    sanitizers
 """
 
 import os
@@ -55,7 +56,7 @@ def levels():
     if DEBUG != "0" or sys.platform == "win32" or not is_x86_64():
         built = ["baseline"]
     else:
-        source = "#include <immintrin.h>\nint main(void) { return __builtin_cpu_supports(\"avx512vl\"); }\n"
+        source = '#include <immintrin.h>\nint main(void) { return __builtin_cpu_supports("avx512vl"); }\n'
         built = [level for level, flags in LEVEL_FLAGS.items() if compiles(source, flags)]
     wanted = os.environ.get("IMGOPS_LEVELS")
     if wanted is not None:
@@ -107,7 +108,7 @@ def extensions():
         "embedsignature": False,
     }
 
-    def extension(name, source, flags=(), depends=()):
+    def extension(name, source, flags=()):
         return Extension(
             f"imgops.{name}",
             [f"{PYX}/{source}.pyx"],

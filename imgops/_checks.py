@@ -110,7 +110,9 @@ def exact(function, argument, value):
 def positive(function, argument, value):
     number = exact(function, argument, value)
     if number <= 0:
-        raise ValueError(f"{function}: {argument} must be positive; got {value}; pass output samples per input sample, > 0")
+        raise ValueError(
+            f"{function}: {argument} must be positive; got {value}; pass output samples per input sample, > 0"
+        )
     return number
 
 
@@ -192,7 +194,9 @@ def element_count(function, shape, itemsize):
 def overlaps_itself(array):
     """Whether two elements of an array share a byte."""
     extent = array.itemsize
-    axes = sorted((abs(stride), length) for stride, length in zip(array.strides, array.shape, strict=True) if length > 1)
+    axes = sorted(
+        (abs(stride), length) for stride, length in zip(array.strides, array.shape, strict=True) if length > 1
+    )
     nested = True
     for stride, length in axes:
         nested = nested and stride >= extent
@@ -225,7 +229,9 @@ def output(function, out, shape, dtypes, letters=None):
             f"pass an array of that dtype or leave out away"
         )
     if not out.flags.writeable:
-        raise ValueError(f"{function}: out must be writeable; got a read-only array of shape {out.shape}; pass a copy of it")
+        raise ValueError(
+            f"{function}: out must be writeable; got a read-only array of shape {out.shape}; pass a copy of it"
+        )
     if overlaps_itself(out):
         raise ValueError(
             f"{function}: out must not overlap itself; got shape {out.shape} with strides {out.strides}; "
@@ -246,7 +252,9 @@ def accumulate(function, value, out):
 
 def flag(function, argument, value):
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{function}: {argument} must be True or False; got {value!r} of type {_type_name(value)}; pass a bool")
+        raise TypeError(
+            f"{function}: {argument} must be True or False; got {value!r} of type {_type_name(value)}; pass a bool"
+        )
     return bool(value)
 
 
@@ -286,8 +294,10 @@ def blocks(function, shape, block, layout, mode, to_space):
     result = list(shape)
     if to_space:
         if shape[channel] % block**2:
-            other = {"NHWC": "; pass data_format='NCHW' if the channels come first",
-                     "NCHW": "; pass data_format='NHWC' if the channels come last"}.get(layout, "; pass another block_size")
+            other = {
+                "NHWC": "; pass data_format='NCHW' if the channels come first",
+                "NCHW": "; pass data_format='NHWC' if the channels come last",
+            }.get(layout, "; pass another block_size")
             raise ValueError(
                 f"{function}: channels must be divisible by block_size**2 = {block**2}; "
                 f"x has shape {describe_shape(shape, layout)}{other}"
@@ -313,7 +323,9 @@ def shape_of(function, shape, argument="shape"):
         shape = (shape,)
     lengths = tuple(integer(function, argument, length, "pass a tuple of lengths") for length in shape)
     if any(length < 0 for length in lengths):
-        raise ValueError(f"{function}: {argument} must have no negative length; got {lengths}; pass lengths of 0 or more")
+        raise ValueError(
+            f"{function}: {argument} must have no negative length; got {lengths}; pass lengths of 0 or more"
+        )
     return lengths
 
 
@@ -377,7 +389,9 @@ def sizes(function, value, count, argument="size"):
         )
     lengths = tuple(integer(function, argument, length, "pass whole numbers of samples") for length in value)
     if any(length < 1 for length in lengths):
-        raise ValueError(f"{function}: {argument} must be at least 1 on every axis; got {lengths}; pass positive lengths")
+        raise ValueError(
+            f"{function}: {argument} must be at least 1 on every axis; got {lengths}; pass positive lengths"
+        )
     return lengths
 
 
@@ -433,9 +447,7 @@ def no_rounding(function, why):
 
 
 def no_scale_beside_map(function):
-    raise ValueError(
-        f"{function}: an AxisMap carries its own scale; got scale as well; pass one of the two"
-    )
+    raise ValueError(f"{function}: an AxisMap carries its own scale; got scale as well; pass one of the two")
 
 
 def no_antialias(function, mode):
@@ -444,8 +456,8 @@ def no_antialias(function, mode):
 
 def weighted_dtype(function, dtype, advice="pass dtype=numpy.float32 or numpy.float64, or mode='nearest'"):
     raise TypeError(
-        f"{function}: weighted modes take (u)int8, (u)int16, (u)int32, float16, bfloat16, float32, float64 and complex; "
-        f"got dtype {dtype}; {advice}"
+        f"{function}: weighted modes take (u)int8, (u)int16, (u)int32, float16, bfloat16, float32, float64 and "
+        f"complex; got dtype {dtype}; {advice}"
     )
 
 
@@ -453,7 +465,9 @@ def any_dtype(function, value):
     try:
         dtype = np.dtype(value)
     except TypeError as error:
-        raise TypeError(f"{function}: dtype must be a NumPy dtype; got {value!r}; pass such as numpy.float32") from error
+        raise TypeError(
+            f"{function}: dtype must be a NumPy dtype; got {value!r}; pass such as numpy.float32"
+        ) from error
     if dtype.hasobject or dtype.itemsize == 0:
         raise TypeError(f"{function}: dtype must have a fixed size; got {dtype}; pass such as numpy.float32")
     return dtype
@@ -467,9 +481,7 @@ def result_dtype(function, dtype):
 
 
 def out_dtype_disagrees(function, out, dtype):
-    raise TypeError(
-        f"{function}: out and dtype must agree; got out of dtype {out} and dtype={dtype}; leave dtype out"
-    )
+    raise TypeError(f"{function}: out and dtype must agree; got out of dtype {out} and dtype={dtype}; leave dtype out")
 
 
 def region(function, value, shape):
@@ -484,7 +496,8 @@ def region(function, value, shape):
     for axis, (part, length) in enumerate(zip(parts, shape, strict=True)):
         if not isinstance(part, slice) or part.step not in (None, 1):
             raise TypeError(
-                f"{function}: output_region must hold slices of step 1; got {part!r} for axis {axis}; pass slice(start, stop)"
+                f"{function}: output_region must hold slices of step 1; got {part!r} for axis {axis}; "
+                f"pass slice(start, stop)"
             )
         start, stop, _ = part.indices(length)
         if stop <= start:
@@ -552,7 +565,9 @@ def picture_mode(function, array, mode):
 def picture_size(function, value):
     """(width, height) as two ints that Pillow can hold."""
     if not is_sequence(value) or len(value) != 2:
-        raise TypeError(f"{function}: size must be (width, height); got {value!r}; pass two numbers, such as (640, 480)")
+        raise TypeError(
+            f"{function}: size must be (width, height); got {value!r}; pass two numbers, such as (640, 480)"
+        )
     size = tuple(integer(function, "size", side, "pass whole numbers of pixels, (width, height)") for side in value)
     if not all(1 <= side <= _MAX_SIDE for side in size):
         raise ValueError(
@@ -695,6 +710,22 @@ def interface_block(function, value):
     block = block_size(function, value)
     if block < 2:
         raise ValueError(f"{function}: block_size must be at least 2; got {block}; a block of 1 would be a copy")
+    return block
+
+
+def interface_divisible(function, shape, value, to_space):
+    """The block size, where it divides an (N, C, H, W) array; for operators without a data format."""
+    block = block_size(function, value)
+    if to_space and shape[1] % block**2:
+        raise ValueError(
+            f"{function}: channels must be divisible by block_size**2 = {block**2}; input has shape "
+            f"{describe_shape(shape, 'NCHW')}; transpose it if the channels come last, or pass another block_size"
+        )
+    if not to_space and (shape[2] % block or shape[3] % block):
+        raise ValueError(
+            f"{function}: height and width must be divisible by block_size = {block}; input has shape "
+            f"{describe_shape(shape, 'NCHW')}; crop or pad it, or transpose it if the channels come last"
+        )
     return block
 
 

@@ -24,7 +24,7 @@ def _choose():
     if wanted not in usable:
         why = f"this processor runs {', '.join(supported)}" if wanted in built else f"this build has {', '.join(built)}"
         raise RuntimeError(
-            f"imgops: IMGOPS_SIMD must name a level that is built and that the processor runs; got {wanted!r}, and {why}; "
+            f"imgops: IMGOPS_SIMD must name a level that is built and that runs here; got {wanted!r}, and {why}; "
             f"unset it or set it to {' or '.join(usable)}"
         )
     return wanted

@@ -22,8 +22,8 @@ def depth_to_space(x, /, block_size, *, data_format="NHWC", mode="DCR", out=None
     data_format : {"NHWC", "NCHW", "NCHW_VECT_C"}
         Where the channels are.
     mode : {"DCR", "CRD"}
-        Order of a block's channels: block first (TensorFlow, ONNX's default, DirectML's depth-column-row), or channel first
-        (torch.pixel_shuffle).
+        Order of a block's channels: block first (TensorFlow, ONNX's default, DirectML's depth-column-row), or channel
+        first (torch.pixel_shuffle).
     out : ndarray, optional
         Of the result's shape and of x's dtype, any strides; it may overlap x.
     num_threads : int, optional
@@ -301,7 +301,16 @@ def _add_foreign_bytes(grad_output, out, block, data_format, mode, to_space, acc
     grad_output = grad_output.astype(_dtypes.native(grad_output.dtype))
     codes = (_dtypes.code(grad_output.dtype), _dtypes.code(native.dtype))
     _run(
-        grad_output, native, block, data_format, mode, to_space, codes, _dtypes.parts(native.dtype), accumulate, num_threads
+        grad_output,
+        native,
+        block,
+        data_format,
+        mode,
+        to_space,
+        codes,
+        _dtypes.parts(native.dtype),
+        accumulate,
+        num_threads,
     )
     out[...] = native
     return out

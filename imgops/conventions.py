@@ -1,7 +1,7 @@
 """The conventions: rows of data that turn lengths, and a scale if one was given, into an AxisMap.
 
-To add one, add a row. Formulas are in coordinates with sample centres at integers: x is the input coordinate of output o,
-n and m are the input and output length, s is the scale, m / n where none was given.
+To add one, add a row. Formulas are in coordinates with sample centres at integers: x is the input coordinate of output
+o, n and m are the input and output length, s is the scale, m / n where none was given.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,8 @@ class Convention:
     notes : str
         What surprises, and what of the owner is not imitated.
     nearest : callable or None
-        ``(n, m, scale) -> int64 indices`` for an owner whose index arithmetic is not exact; `scale` is None or a Fraction.
+        ``(n, m, scale) -> int64 indices`` for an owner whose index arithmetic is not exact; `scale` is None or a
+        Fraction.
     linear : callable or None
         ``(n, m, scale) -> (int64 lower neighbours, float64 fractions)`` likewise, clamped to the axis.
     """
@@ -136,31 +137,84 @@ _TF = "TensorFlow, core/kernels/image/resize_*_op.cc"
 _TF_NOTES = "Positions in TensorFlow's float32; a given scale finds the size only."
 
 _ROWS = (
-    Convention("half_pixel", "x = (o + 1/2) / s - 1/2", _ONNX, _half_pixel,
-               "The default of ONNX Resize; Pillow, OpenCV, torch and TensorFlow 2 agree with it in linear mode."),
-    Convention("half_pixel_symmetric", "x = n/2 (1 - m / (s n)) + (o + 1/2) / s - 1/2", _ONNX, _half_pixel_symmetric,
-               "Keeps the picture's centre where a given scale does not divide evenly; half_pixel where it does."),
-    Convention("pytorch_half_pixel", "x = (o + 1/2) / s - 1/2 if m > 1 else 0", _ONNX, _pytorch_half_pixel,
-               "A single output sample reads the first input sample, not the centre."),
-    Convention("align_corners", "x = o (n - 1) / (m - 1), 0 if m = 1", _ONNX, _align_corners,
-               "First and last samples coincide; a given scale finds the size only. Lengths are whole, where ONNX's reference "
-               "code keeps s n without rounding it."),
-    Convention("asymmetric", "x = o / s", _ONNX, _asymmetric,
-               "First corners coincide; the picture shifts by up to half a sample."),
-    Convention("tf_half_pixel_for_nn", "x = (o + 1/2) / s", _ONNX + ", operator sets 11 and 12", _tf_half_pixel_for_nn,
-               "Meant for nearest with rounding='floor'; in linear mode it is half a sample off."),
-    Convention("directml", "x = (o + 1/2) / s - 1/2", "DirectML, DML_RESAMPLE_OPERATOR_DESC and DML_RESAMPLE_GRAD_OPERATOR_DESC",
-               _half_pixel, "rounding 'floor' and 'ceil' are RESAMPLE2's DECREASING and INCREASING; half_down reproduces the "
-               "documented example of RESAMPLE_GRAD. Ties on hardware are not documented."),
-    Convention("tf", "x = (o + 1/2) n / m - 1/2", _TF + ", half_pixel_centers=True; tf.image.resize of TensorFlow 2",
-               _from_lengths(_HALF, -_HALF), _TF_NOTES + " Nearest is floor((o + 1/2) n / m).",
-               _tf_nearest(True, False), _tf_linear(True, False)),
-    Convention("tf1", "x = o n / m", _TF + ", both flags False; tf.image.resize of TensorFlow 1",
-               _from_lengths(0, 0), _TF_NOTES + " Nearest is floor(o n / m).",
-               _tf_nearest(False, False), _tf_linear(False, False)),
-    Convention("tf1_align_corners", "x = o (n - 1) / (m - 1), 0 if m = 1", _TF + ", align_corners=True",
-               _align_corners, _TF_NOTES + " Nearest rounds halves up.",
-               _tf_nearest(False, True), _tf_linear(False, True)),
+    Convention(
+        "half_pixel",
+        "x = (o + 1/2) / s - 1/2",
+        _ONNX,
+        _half_pixel,
+        "The default of ONNX Resize; Pillow, OpenCV, torch and TensorFlow 2 agree with it in linear mode.",
+    ),
+    Convention(
+        "half_pixel_symmetric",
+        "x = n/2 (1 - m / (s n)) + (o + 1/2) / s - 1/2",
+        _ONNX,
+        _half_pixel_symmetric,
+        "Keeps the picture's centre where a given scale does not divide evenly; half_pixel where it does.",
+    ),
+    Convention(
+        "pytorch_half_pixel",
+        "x = (o + 1/2) / s - 1/2 if m > 1 else 0",
+        _ONNX,
+        _pytorch_half_pixel,
+        "A single output sample reads the first input sample, not the centre.",
+    ),
+    Convention(
+        "align_corners",
+        "x = o (n - 1) / (m - 1), 0 if m = 1",
+        _ONNX,
+        _align_corners,
+        "First and last samples coincide; a given scale finds the size only. Lengths are whole, where ONNX's reference "
+        "code keeps s n without rounding it.",
+    ),
+    Convention(
+        "asymmetric",
+        "x = o / s",
+        _ONNX,
+        _asymmetric,
+        "First corners coincide; the picture shifts by up to half a sample.",
+    ),
+    Convention(
+        "tf_half_pixel_for_nn",
+        "x = (o + 1/2) / s",
+        _ONNX + ", operator sets 11 and 12",
+        _tf_half_pixel_for_nn,
+        "Meant for nearest with rounding='floor'; in linear mode it is half a sample off.",
+    ),
+    Convention(
+        "directml",
+        "x = (o + 1/2) / s - 1/2",
+        "DirectML, DML_RESAMPLE_OPERATOR_DESC and DML_RESAMPLE_GRAD_OPERATOR_DESC",
+        _half_pixel,
+        "rounding 'floor' and 'ceil' are RESAMPLE2's DECREASING and INCREASING; half_down reproduces the "
+        "documented example of RESAMPLE_GRAD. Ties on hardware are not documented.",
+    ),
+    Convention(
+        "tf",
+        "x = (o + 1/2) n / m - 1/2",
+        _TF + ", half_pixel_centers=True; tf.image.resize of TensorFlow 2",
+        _from_lengths(_HALF, -_HALF),
+        _TF_NOTES + " Nearest is floor((o + 1/2) n / m).",
+        _tf_nearest(True, False),
+        _tf_linear(True, False),
+    ),
+    Convention(
+        "tf1",
+        "x = o n / m",
+        _TF + ", both flags False; tf.image.resize of TensorFlow 1",
+        _from_lengths(0, 0),
+        _TF_NOTES + " Nearest is floor(o n / m).",
+        _tf_nearest(False, False),
+        _tf_linear(False, False),
+    ),
+    Convention(
+        "tf1_align_corners",
+        "x = o (n - 1) / (m - 1), 0 if m = 1",
+        _TF + ", align_corners=True",
+        _align_corners,
+        _TF_NOTES + " Nearest rounds halves up.",
+        _tf_nearest(False, True),
+        _tf_linear(False, True),
+    ),
 )
 
 _BY_NAME = {row.name: row for row in _ROWS}

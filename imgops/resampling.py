@@ -15,9 +15,21 @@ _PADDED_TAPS = 16
 
 
 def resample(
-    x, /, size=None, *, scale=None, axes=None, data_format="NHWC", mode="linear", convention="half_pixel", rounding=None,
-    antialias=False, out=None, dtype=None, num_threads=None,
-):  # fmt: skip
+    x,
+    /,
+    size=None,
+    *,
+    scale=None,
+    axes=None,
+    data_format="NHWC",
+    mode="linear",
+    convention="half_pixel",
+    rounding=None,
+    antialias=False,
+    out=None,
+    dtype=None,
+    num_threads=None,
+):
     """Resample an array along some or all of its axes.
 
     Output sample o of an axis reads the input coordinate ``x = (o - output_offset) / scale - input_offset`` of its
@@ -29,14 +41,14 @@ def resample(
         Any strides. nearest takes every fixed-size dtype; linear takes (u)int8, (u)int16, (u)int32, float16, bfloat16,
         float32, float64 and complex.
     size : int or sequence of int, optional
-        Output lengths along the resampled axes, (height, width) for pictures. Without `scale` the scale is output length
-        over input length.
+        Output lengths along the resampled axes, (height, width) for pictures. Without `scale` the scale is output
+        length over input length.
     scale : real or sequence of real, optional
-        Output samples per input sample, > 1 enlarges; a float means its shortest decimal (1.2 is 6/5). Without `size` the
-        size is ``floor(length * scale)``. With both, the picture is cropped or its edge repeats.
+        Output samples per input sample, > 1 enlarges; a float means its shortest decimal (1.2 is 6/5). Without `size`
+        the size is ``floor(length * scale)``. With both, the picture is cropped or its edge repeats.
     axes : int or sequence of int, optional
-        The resampled axes. By default all of them where `size` or `scale` has an entry for each, else the two spatial axes
-        of `data_format`.
+        The resampled axes. By default all of them where `size` or `scale` has an entry for each, else the two spatial
+        axes of `data_format`.
     data_format : {"NHWC", "NCHW", "NCHW_VECT_C"}
     mode : {"linear", "nearest"}
         "bilinear" means "linear".
@@ -56,14 +68,14 @@ def resample(
     Returns
     -------
     ndarray
-        x's dtype, in native byte order for linear. Integers are rounded half to even and saturated. float64 and (u)int32
-        are summed in float64, the rest in float32.
+        x's dtype, in native byte order for linear. Integers are rounded half to even and saturated. float64 and
+        (u)int32 are summed in float64, the rest in float32.
 
     Raises
     ------
     ValueError
-        No size and no scale, a scale that is not positive and finite, lengths of 0, an unknown name, entries that do not fit
-        the axes, a wrong shape of `out`.
+        No size and no scale, a scale that is not positive and finite, lengths of 0, an unknown name, entries that do
+        not fit the axes, a wrong shape of `out`.
     TypeError
         A dtype without weights, object arrays, a wrong dtype of `out`.
     numpy.exceptions.AxisError
@@ -86,9 +98,21 @@ def resample(
 
 
 def resample_grad(
-    grad_output, /, input_size, *, scale=None, axes=None, data_format="NHWC", mode="linear", convention="half_pixel",
-    rounding=None, antialias=False, out=None, accumulate=False, num_threads=None,
-):  # fmt: skip
+    grad_output,
+    /,
+    input_size,
+    *,
+    scale=None,
+    axes=None,
+    data_format="NHWC",
+    mode="linear",
+    convention="half_pixel",
+    rounding=None,
+    antialias=False,
+    out=None,
+    accumulate=False,
+    num_threads=None,
+):
     """Gradient of `resample` with respect to its input: the transposed tables, gathered.
 
     ``<resample(x), g> == <x, resample_grad(g)>`` for every convention, mode, scale and size.
@@ -135,9 +159,7 @@ def resample_grad(
     for axis, length in zip(axes, _checks.sizes(function, input_size, len(axes), "input_size"), strict=True):
         input_shape[axis] = length
     size = tuple(shape[axis] for axis in axes)
-    plan = _plan(
-        function, tuple(input_shape), size, scale, axes, data_format, mode, convention, rounding, antialias
-    )
+    plan = _plan(function, tuple(input_shape), size, scale, axes, data_format, mode, convention, rounding, antialias)
     return plan._backward(function, grad_output, out, accumulate, num_threads)
 
 
@@ -200,9 +222,18 @@ class ResamplePlan:
     """
 
     def __init__(
-        self, input_shape, size=None, *, scale=None, axes=None, data_format="NHWC", mode="linear",
-        convention="half_pixel", rounding=None, antialias=False,
-    ):  # fmt: skip
+        self,
+        input_shape,
+        size=None,
+        *,
+        scale=None,
+        axes=None,
+        data_format="NHWC",
+        mode="linear",
+        convention="half_pixel",
+        rounding=None,
+        antialias=False,
+    ):
         shape = _checks.shape_of("ResamplePlan", input_shape, "input_shape")
         request = _request.resolve(
             "ResamplePlan", shape, size, scale, axes, data_format, mode, convention, rounding, antialias
@@ -426,9 +457,9 @@ def _taps(request, axis, axis_map, convention, scale):
     lengths = request.input_shape[axis], request.output_shape[axis]
     if request.mode == "nearest" and convention is not None and convention.nearest is not None:
         return nearest_taps(lengths[0], convention.nearest(*lengths, scale))
-    if request.mode == "linear" and convention is not None and convention.linear is not None:
-        if not (request.antialias and axis_map.scale < 1):
-            return linear_taps(lengths[0], *convention.linear(*lengths, scale))
+    widened = request.antialias and axis_map.scale < 1
+    if request.mode == "linear" and not widened and convention is not None and convention.linear is not None:
+        return linear_taps(lengths[0], *convention.linear(*lengths, scale))
     return axis_taps(*lengths, axis_map, request.mode, request.antialias)
 
 
@@ -550,4 +581,3 @@ def _apply_in_slabs(x, passes, out, double, accumulate, num_threads):
 
 def _along(array, axis, start, stop):
     return array[(slice(None),) * axis + (slice(start, stop),)]
-

@@ -2,8 +2,8 @@
 
     convention  ->  AxisMap per axis  ->  Taps per axis  ->  one kernel
 
-Index arithmetic is exact: a coordinate is a fraction (slope * output + intercept) / denominator of integers, and indices
-come from integer division, never from a rounded product.
+Index arithmetic is exact: a coordinate is a fraction (slope * output + intercept) / denominator of integers, and
+indices come from integer division, never from a rounded product.
 """
 
 import functools
@@ -85,8 +85,9 @@ class AxisMap:
 class Taps:
     """The table of one axis: for each output its first input index, its number of taps, its weights.
 
-    It is a banded matrix (output_length, input_length) by rows. First and last indices never decrease from one output to
-    the next, so the outputs that read one input are a contiguous range, and the transpose is a table of the same kind.
+    It is a banded matrix (output_length, input_length) by rows. First and last indices never decrease from one output
+    to the next, so the outputs that read one input are a contiguous range, and the transpose is a table of the same
+    kind.
 
     Attributes
     ----------
@@ -221,7 +222,7 @@ def linear_taps(input_length, lower, fraction):
 
 
 def _numerators(axis_map, output_length, factor=1):
-    """(factor * numerator of every coordinate, factor * denominator), exact: int64, or Python ints where these overflow."""
+    """(numerator of every coordinate, denominator), both times `factor`: int64, or Python ints where these overflow."""
     slope, intercept, denominator = (factor * value for value in axis_map._integers())
     fits = abs(slope) * output_length + abs(intercept) + 2 * denominator < 2**62
     outputs = np.arange(output_length, dtype=np.int64 if fits else object)

@@ -50,10 +50,8 @@ def _default_threads():
 
 def resolve(function, num_threads):
     """Threads of one call: as asked, within the limit in force; 1 without OpenMP and in a forked child."""
-    if num_threads is None:
-        count = _State.chosen or _default_threads()
-    else:
-        count = _checks.num_threads(function, num_threads)
+    default = _State.chosen or _default_threads()
+    count = default if num_threads is None else _checks.num_threads(function, num_threads)
     limit = _limit.get()
     if limit is not None and count > limit:
         count = limit
@@ -67,7 +65,8 @@ def resolve(function, num_threads):
 def get_num_threads():
     """Number of threads that a call uses at most, if it is given none.
 
-    By default OMP_NUM_THREADS where set, else the cores that the process may use (affinity and the control group's quota).
+    By default OMP_NUM_THREADS where set, else the cores that the process may use (affinity and the control group's
+    quota).
 
     Examples
     --------

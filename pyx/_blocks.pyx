@@ -1,10 +1,11 @@
 # Depth <-> space: elements of blocks moved between the channel axis and the two spatial axes.
 #
-#   space[.., c, h * b + i, w * b + j] = depth[.., k, h, w]     k = (i * b + j) * C + c (DCR) or (c * b + i) * b + j (CRD)
+#   space[.., c, h * b + i, w * b + j] = depth[.., k, h, w]
+#   k = (i * b + j) * C + c (DCR) or (c * b + i) * b + j (CRD)
 #
 # Both arrays are seen through the same axes (.., c, h, i, w, j), each with a step on either side; _moves.pxd copies one
-# view to the other. Any dtype, any strides, any other axes; parallel over lines. Shapes, positive lengths and the absence
-# of overlap are established by the face.
+# view to the other. Any dtype, any strides, any other axes; parallel over lines. Shapes, positive lengths and the
+# absence of overlap are established by the face.
 from cpython.buffer cimport PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.parallel cimport prange
 
@@ -44,8 +45,8 @@ cdef void add_block_axes(
 
 
 def move_blocks(
-    src, dst, int channel, int height, int width, Py_ssize_t block, bint crd, bint to_space, int src_dtype, int dst_dtype,
-    int parts, bint add, int num_threads
+    src, dst, int channel, int height, int width, Py_ssize_t block, bint crd, bint to_space,
+    int src_dtype, int dst_dtype, int parts, bint add, int num_threads
 ):
     """Move blocks from src to dst; as bytes, or as `parts` numbers per item where the dtypes differ or `add` is set.
 

@@ -2,10 +2,10 @@
 #
 #   dst[i0, i1, ...] = src[pick(i0), pick(i1), ...]      pick(i) = index[i] where the axis has a table, else i
 #
-# The axes are sorted by the step in dst, merged where both sides allow, and the last one or two become the line, for which
-# the fitting loop is chosen once. The other axes are counted through by lines; threads share the lines in contiguous
-# parts, so every element of dst is written by one thread. Alignment and dtype do not matter: elements are words or runs
-# of bytes. Zero-length axes and overlapping operands are not handled: faces return early or copy first.
+# The axes are sorted by the step in dst, merged where both sides allow, and the last one or two become the line, for
+# which the fitting loop is chosen once. The other axes are counted through by lines; threads share the lines in
+# contiguous parts, so every element of dst is written by one thread. Alignment and dtype do not matter: elements are
+# words or runs of bytes. Zero-length axes and overlapping operands are not handled: faces return early or copy first.
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -376,7 +376,9 @@ cdef inline void line_words(const Move* move, const char* src, char* dst, word* 
     if move.kind == INTERLEAVE:
         interleave_words(<const word*>src, move.src_step[last], <word*>dst, move.length[last], move.length[last - 1])
     elif move.kind == DEINTERLEAVE:
-        deinterleave_words(<const word*>src, <word*>dst, move.dst_step[last - 1], move.length[last - 1], move.length[last])
+        deinterleave_words(
+            <const word*>src, <word*>dst, move.dst_step[last - 1], move.length[last - 1], move.length[last]
+        )
     else:
         pattern_words(
             <const word*>src, move.src_step[last], <word*>dst, move.dst_step[last], move.offsets, move.pattern,

@@ -30,8 +30,8 @@ cdef enum:
 cdef class Table:
     """Taps of one axis in the accumulator's type; see imgops.taps.Taps.
 
-    padded_starts and padded hold the same taps as `width` weights per output, all inside the input, zeros added before or
-    behind; empty where rows are too uneven. Outputs core[0]..core[1] have no zero among them.
+    padded_starts and padded hold the same taps as `width` weights per output, all inside the input, zeros added before
+    or behind; empty where rows are too uneven. Outputs core[0]..core[1] have no zero among them.
     """
 
     cdef readonly Py_ssize_t input_length, output_length, width
@@ -132,10 +132,10 @@ cdef inline accumulator tap(accumulator weight, accumulator value, bint masked) 
 
 
 cdef inline void taps_line(
-    const accumulator* src, const int32_t* relative, const accumulator* weights, Py_ssize_t weights_step, Py_ssize_t width,
-    accumulator* dst, Py_ssize_t begin, Py_ssize_t end, const Py_ssize_t inner, const bint masked
+    const accumulator* src, const int32_t* relative, const accumulator* weights, Py_ssize_t weights_step,
+    Py_ssize_t width, accumulator* dst, Py_ssize_t begin, Py_ssize_t end, const Py_ssize_t inner, const bint masked
 ) noexcept nogil:
-    """dst[j, c] = sum over t < width of weights[t, j] * src[relative[j] + t * inner + c], by up to four taps at a time."""
+    """dst[j, c] = sum over t < width of weights[t, j] * src[relative[j] + t * inner + c], four taps at a time."""
     cdef Py_ssize_t j, c, t
     cdef const accumulator* w0 = weights
     cdef const accumulator* w1 = weights + weights_step
@@ -316,7 +316,9 @@ cdef inline void store_row(const Job* job, const Workspace* work, const accumula
         store(job.dst_dtype, row, dst, job.dst_inner_step, count * job.inner, job.add)
     else:
         for i in range(count):
-            store(job.dst_dtype, row + i * job.inner, dst + i * job.cols.dst_step, job.dst_inner_step, job.inner, job.add)
+            store(
+                job.dst_dtype, row + i * job.inner, dst + i * job.cols.dst_step, job.dst_inner_step, job.inner, job.add
+            )
 
 
 cdef inline const accumulator* input_row(
@@ -400,7 +402,9 @@ cdef inline void output_row(
         store_row(job, work, result, target)
 
 
-cdef inline void input_range(const Axis* axis, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t* first, Py_ssize_t* last) noexcept nogil:
+cdef inline void input_range(
+    const Axis* axis, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t* first, Py_ssize_t* last
+) noexcept nogil:
     """The inputs that outputs begin..end read, padding included; never empty."""
     cdef Py_ssize_t o, start, stop
     if not axis.mapped:
@@ -477,9 +481,11 @@ cdef void resample_part(const Job* job, char* memory, int part, int parts, accum
             outer //= job.outer_length[i]
         for i in range(MAX_RING):
             work.tags[i] = -1
-        for row in range(unit % job.rows.output_length, min(job.rows.output_length, unit % job.rows.output_length + end - unit)):
-            output_row(job, &work, src, dst, row, tag)
-            unit += 1
+        row = unit % job.rows.output_length
+        rest = min(job.rows.output_length - row, end - unit)
+        unit += rest
+        for i in range(rest):
+            output_row(job, &work, src, dst, row + i, tag)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -567,7 +573,6 @@ cdef void place_axes(Job* job, Plain* plain, bint single) noexcept nogil:
     """
     cdef int last = plain.rank - 1
     cdef int at
-    cdef Axis mapped
     if last >= 0 and magnitude(plain.dst_step[last]) < magnitude(job.cols.dst_step):
         if single and plain.length[last] >= MIN_ROW:
             job.rows = job.cols
@@ -602,7 +607,7 @@ cdef void place_axes(Job* job, Plain* plain, bint single) noexcept nogil:
 
 
 cdef void plan_tiles(Job* job) noexcept nogil:
-    cdef Py_ssize_t tile, first, last, begin
+    cdef Py_ssize_t first, last, begin
     job.tile = min(max(TILE // job.inner, 1), job.cols.output_length)
     while True:
         job.tile_input = 1
@@ -620,9 +625,16 @@ cdef void plan_tiles(Job* job) noexcept nogil:
     job.ring_row = (job.tile if job.cols.mapped and not job.rows_first else job.tile_input) * job.inner
 
 
-cdef bint is_direct(int dtype, Py_ssize_t step, Py_ssize_t inner, Py_ssize_t inner_step, int wanted, Py_ssize_t size) noexcept nogil:
-    """Whether a row is a contiguous row of the accumulator's type, at an aligned step."""
-    if dtype != wanted:
+cdef bint is_direct(
+    int dtype, int wanted, const char* data, Py_ssize_t rows_step, Py_ssize_t step, Py_ssize_t inner,
+    Py_ssize_t inner_step, const Py_ssize_t* outer_steps, int outer_rank, Py_ssize_t size
+) noexcept nogil:
+    """Whether every row is a contiguous and aligned row of the accumulator's type."""
+    cdef size_t misaligned = <size_t>data | <size_t>rows_step
+    cdef int i
+    for i in range(outer_rank):
+        misaligned |= <size_t>outer_steps[i]
+    if dtype != wanted or misaligned % <size_t>size:
         return False
     return step == size if inner == 1 else (inner_step == size and step == inner * size)
 
@@ -634,9 +646,13 @@ cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
     cdef int part, threads
     cdef char* memory
     with nogil:
-        job.src_direct = is_direct(job.src_dtype, job.cols.src_step, job.inner, job.src_inner_step, wanted, size)
+        job.src_direct = is_direct(
+            job.src_dtype, wanted, job.src, job.rows.src_step, job.cols.src_step, job.inner, job.src_inner_step,
+            job.outer_src_step, job.outer_rank, size
+        )
         job.dst_direct = not job.add and is_direct(
-            job.dst_dtype, job.cols.dst_step, job.inner, job.dst_inner_step, wanted, size
+            job.dst_dtype, wanted, job.dst, job.rows.dst_step, job.cols.dst_step, job.inner, job.dst_inner_step,
+            job.outer_dst_step, job.outer_rank, size
         )
         plan_tiles(job)
         bytes_moved = size * job.inner * job.outer_count * (

@@ -1,5 +1,5 @@
-# Facts about the build and the processor: OpenMP, and the x86-64 levels that the processor runs. Compiled for the lowest
-# level only, so that it can be asked before any other kernel is loaded.
+# Facts about the build and the processor: OpenMP, and the x86-64 levels that the processor runs. Compiled for the
+# lowest level only, so that it can be asked before any other kernel is loaded.
 
 cdef extern from "_processor.h" nogil:
     const int imgops_openmp
