@@ -1,0 +1,438 @@
+"""The slow twin: every public operator again in plain NumPy, so plainly written that it can be checked by reading.
+
+Names, arguments, results and errors are those of `imgops`; the arguments are checked by the same functions. Moves
+between depth and space are one reshape, one transpose and one reshape. Resampling builds the matrix of every axis,
+(output, input) from the coordinate formula in exact fractions and multiplies by it axis after axis in float64. Nothing
+of the kernels or of their tables is used. `num_threads` is checked and changes nothing.
+
+Weighted results differ from the kernels' by the rounding of their accumulator, float32 for most types; moves, nearest
+and shapes are equal byte for byte.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from . import _checks, _dtypes, _request
+from .resampling import _weighted_dtypes
+
+__all__ = [
+    "depth_to_space",
+    "depth_to_space_grad",
+    "depth_to_space_shape",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "resample",
+    "resample_grad",
+    "resample_shape",
+    "space_to_depth",
+    "space_to_depth_grad",
+    "space_to_depth_shape",
+]
+
+_HALF = Fraction(1, 2)
+_ROUNDINGS = {
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "half_down": lambda x: math.ceil(x - _HALF),
+    "half_up": lambda x: math.floor(x + _HALF),
+}
+
+
+def depth_to_space(x, /, block_size, *, data_format="NHWC", mode="DCR", out=None, num_threads=None):
+    """Move blocks of channels into space; see `imgops.depth_to_space`.
+
+    Split the channel axis into (b, b, C) for DCR or (C, b, b) for CRD, b = block_size, put one b behind H and one
+    behind W, and merge.
+
+    Examples
+    --------
+    >>> depth_to_space(np.arange(1, 5).reshape(1, 1, 4), 2).tolist()
+    [[[1], [2]], [[3], [4]]]
+    """
+    return _move("depth_to_space", x, block_size, data_format, mode, out, num_threads, to_space=True)
+
+
+def space_to_depth(x, /, block_size, *, data_format="NHWC", mode="DCR", out=None, num_threads=None):
+    """Move square blocks of space into channels; see `imgops.space_to_depth`.
+
+    Split H and W into (H / b, b) and (W / b, b), b = block_size, bring the two b to the channel axis, before C for DCR
+    and behind it for CRD, and merge.
+
+    Examples
+    --------
+    >>> space_to_depth([[[1], [2]], [[3], [4]]], 2).tolist()
+    [[[1, 2, 3, 4]]]
+    """
+    return _move("space_to_depth", x, block_size, data_format, mode, out, num_threads, to_space=False)
+
+
+def depth_to_space_grad(
+    grad_output, /, block_size, *, data_format="NHWC", mode="DCR", out=None, accumulate=False, num_threads=None
+):
+    """Gradient of `depth_to_space`, the move back; see `imgops.depth_to_space_grad`.
+
+    Examples
+    --------
+    >>> depth_to_space_grad(np.array([[[1.0], [2.0]], [[3.0], [4.0]]]), 2).tolist()
+    [[[1.0, 2.0, 3.0, 4.0]]]
+    """
+    return _move_grad(
+        "depth_to_space_grad", grad_output, block_size, data_format, mode, out, accumulate, num_threads, to_space=False
+    )
+
+
+def space_to_depth_grad(
+    grad_output, /, block_size, *, data_format="NHWC", mode="DCR", out=None, accumulate=False, num_threads=None
+):
+    """Gradient of `space_to_depth`, the move back; see `imgops.space_to_depth_grad`.
+
+    Examples
+    --------
+    >>> space_to_depth_grad(np.array([[[1.0, 2.0, 3.0, 4.0]]]), 2).tolist()
+    [[[1.0], [2.0]], [[3.0], [4.0]]]
+    """
+    return _move_grad(
+        "space_to_depth_grad", grad_output, block_size, data_format, mode, out, accumulate, num_threads, to_space=True
+    )
+
+
+def pixel_shuffle(x, /, upscale_factor, *, out=None, num_threads=None):
+    """`depth_to_space` in NCHW and CRD order; see `imgops.pixel_shuffle`.
+
+    Examples
+    --------
+    >>> pixel_shuffle(np.arange(4).reshape(4, 1, 1), 2).tolist()
+    [[[0, 1], [2, 3]]]
+    """
+    factor = _checks.block_size("pixel_shuffle", upscale_factor, "upscale_factor")
+    return _move("pixel_shuffle", x, factor, "NCHW", "CRD", out, num_threads, to_space=True)
+
+
+def pixel_unshuffle(x, /, downscale_factor, *, out=None, num_threads=None):
+    """`space_to_depth` in NCHW and CRD order; see `imgops.pixel_unshuffle`.
+
+    Examples
+    --------
+    >>> pixel_unshuffle(np.arange(4).reshape(1, 2, 2), 2).tolist()
+    [[[0]], [[1]], [[2]], [[3]]]
+    """
+    factor = _checks.block_size("pixel_unshuffle", downscale_factor, "downscale_factor")
+    return _move("pixel_unshuffle", x, factor, "NCHW", "CRD", out, num_threads, to_space=False)
+
+
+def depth_to_space_shape(shape, block_size, *, data_format="NHWC"):
+    """Shape of `depth_to_space`'s result; see `imgops.depth_to_space_shape`.
+
+    Examples
+    --------
+    >>> depth_to_space_shape((12, 3, 5), 2, data_format="NCHW")
+    (3, 6, 10)
+    """
+    return _move_shape("depth_to_space_shape", shape, block_size, data_format, to_space=True)
+
+
+def space_to_depth_shape(shape, block_size, *, data_format="NHWC"):
+    """Shape of `space_to_depth`'s result; see `imgops.space_to_depth_shape`.
+
+    Examples
+    --------
+    >>> space_to_depth_shape((3, 6, 10), 2, data_format="NCHW")
+    (12, 3, 5)
+    """
+    return _move_shape("space_to_depth_shape", shape, block_size, data_format, to_space=False)
+
+
+def resample(
+    x, /, size=None, *, scale=None, axes=None, data_format="NHWC", mode="linear", convention="half_pixel",
+    rounding=None, antialias=False, out=None, dtype=None, num_threads=None,
+):  # fmt: skip
+    """Resample an array along some or all of its axes; see `imgops.resample`.
+
+    One matrix (output length, input length) per axis, its rows the weights of the inputs.
+
+    Examples
+    --------
+    >>> resample([[1, 2], [3, 4]], (1, 3), mode="nearest").tolist()
+    [[1, 1, 2]]
+    """
+    function = "resample"
+    x = _checks.as_array(function, x)
+    request = _request.resolve(function, x.shape, size, scale, axes, data_format, mode, convention, rounding, antialias)
+    _check_threads(function, num_threads)
+    if request.mode == "nearest":
+        result_dtype = x.dtype if dtype is None else _checks.any_dtype(function, dtype)
+    else:
+        result_dtype, double = _weighted_dtypes(function, x.dtype, dtype)
+    if out is None:
+        _checks.element_count(function, request.output_shape, result_dtype.itemsize)
+    else:
+        if dtype is not None and isinstance(out, np.ndarray) and out.dtype != result_dtype:
+            _checks.out_dtype_disagrees(function, out.dtype, result_dtype)
+        _checks.output(function, out, request.output_shape, (result_dtype,))
+    if dtype is not None:
+        x = x.astype(result_dtype)
+    matrices = _matrices(request)
+    if request.mode == "nearest":
+        for axis, matrix in matrices:
+            x = np.take(x, [int(np.flatnonzero(row)[0]) for row in matrix], axis)
+        return _deliver(x, out)
+    for axis, matrix in matrices:
+        x = _multiply(matrix, x, axis)
+    return _deliver(_rounded(x, double, result_dtype), out)
+
+
+def resample_grad(
+    grad_output, /, input_size, *, scale=None, axes=None, data_format="NHWC", mode="linear", convention="half_pixel",
+    rounding=None, antialias=False, out=None, accumulate=False, num_threads=None,
+):  # fmt: skip
+    """Gradient of `resample` with respect to its input; see `imgops.resample_grad`.
+
+    The transposes of the forward's matrices.
+
+    Examples
+    --------
+    >>> resample_grad(np.array([[4.0, 5.0, 6.0]]), (2, 2), mode="nearest").tolist()
+    [[9.0, 6.0], [0.0, 0.0]]
+    """
+    function = "resample_grad"
+    grad_output = _checks.as_array(function, grad_output, "grad_output")
+    _checks.gradient_dtype(function, grad_output.dtype)
+    shape = grad_output.shape
+    if axes is None and _checks.is_sequence(scale) and not _checks.is_sequence(input_size):
+        axes = _request.resolve_axes(function, shape, None, scale, None, data_format)
+    axes = _request.resolve_axes(function, shape, input_size, None, axes, data_format)
+    input_shape = list(shape)
+    for axis, length in zip(axes, _checks.sizes(function, input_size, len(axes), "input_size"), strict=True):
+        input_shape[axis] = length
+    request = _request.resolve(
+        function, input_shape, [shape[axis] for axis in axes], scale, axes, data_format, mode, convention, rounding,
+        antialias,
+    )  # fmt: skip
+    accumulate = _checks.accumulate(function, accumulate, out)
+    _check_threads(function, num_threads)
+    dtypes = _dtypes.gradient_outputs(_dtypes.native(grad_output.dtype))
+    if out is None:
+        _checks.element_count(function, input_shape, dtypes[0].itemsize)
+    else:
+        _checks.output(function, out, input_shape, dtypes)
+    gradient = grad_output
+    for axis, matrix in _matrices(request):
+        gradient = _multiply(matrix.T, gradient, axis)
+    double = _dtypes.needs_double(grad_output.dtype, dtypes[0] if out is None else out.dtype)
+    if accumulate:
+        gradient = out.astype(gradient.dtype) + gradient
+    return _deliver(_rounded(gradient, double, dtypes[0] if out is None else out.dtype), out)
+
+
+def resample_shape(shape, size=None, *, scale=None, axes=None, data_format="NHWC"):
+    """Shape of `resample`'s result; see `imgops.resample_shape`.
+
+    Examples
+    --------
+    >>> resample_shape((5, 7, 3), scale=1.5)
+    (7, 10, 3)
+    """
+    function = "resample_shape"
+    result = list(_checks.shape_of(function, shape))
+    if size is None and scale is None:
+        _checks.need_size_or_scale(function)
+    axes = _request.resolve_axes(function, tuple(result), size, scale, axes, data_format)
+    sizes = None if size is None else _checks.sizes(function, size, len(axes))
+    scales = [
+        None if entry is None else _checks.positive(function, "scale", entry)
+        for entry in _checks.entries(function, "scale", scale, len(axes))
+    ]
+    for position, axis in enumerate(axes):
+        _checks.resampled_length(function, result[axis], axis)
+        if sizes is not None:
+            result[axis] = sizes[position]
+        else:
+            result[axis] = _checks.scaled_length(function, result[axis], scales[position], scales[position])
+    _checks.element_count(function, result, 1)
+    return tuple(result)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments and results
+
+
+def _check_threads(function, num_threads):
+    if num_threads is not None:
+        _checks.num_threads(function, num_threads)
+
+
+def _deliver(result, out):
+    """The result as an array of its own, or in `out`."""
+    if out is None:
+        return np.array(result, order="C")
+    # A copy first: `out` may share memory with what the result is a view of.
+    out[...] = np.array(result)
+    return out
+
+
+def _move(function, x, block_size, data_format, mode, out, num_threads, to_space):
+    x = _checks.as_array(function, x)
+    block = _checks.block_size(function, block_size)
+    data_format, mode, shape = _checks.blocks(function, x.shape, block, data_format, mode, to_space)
+    _check_threads(function, num_threads)
+    if out is None:
+        _checks.element_count(function, shape, x.itemsize)
+    else:
+        _checks.output(function, out, shape, (x.dtype,), data_format)
+    return _deliver(_moved(x, block, data_format, mode, to_space), out)
+
+
+def _move_grad(function, grad_output, block_size, data_format, mode, out, accumulate, num_threads, to_space):
+    grad_output = _checks.as_array(function, grad_output, "grad_output")
+    _checks.gradient_dtype(function, grad_output.dtype)
+    block = _checks.block_size(function, block_size)
+    accumulate = _checks.accumulate(function, accumulate, out)
+    data_format, mode, shape = _checks.blocks(function, grad_output.shape, block, data_format, mode, to_space)
+    _check_threads(function, num_threads)
+    if out is None:
+        _checks.element_count(function, shape, grad_output.itemsize)
+    else:
+        _checks.output(function, out, shape, _dtypes.gradient_outputs(grad_output.dtype), data_format)
+    gradient = _moved(grad_output, block, data_format, mode, to_space)
+    if accumulate:
+        wide = np.result_type(out.dtype, np.float32)
+        gradient = (out.astype(wide) + gradient.astype(wide)).astype(out.dtype)
+    return _deliver(gradient, out)
+
+
+def _move_shape(function, shape, block_size, data_format, to_space):
+    block = _checks.block_size(function, block_size)
+    shape = _checks.shape_of(function, shape)
+    result = _checks.blocks(function, shape, block, data_format, "DCR", to_space)[2]
+    _checks.element_count(function, result, 1)
+    return result
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Moves between depth and space, on (..., C, H, W)
+
+
+def _channels_first(x, data_format):
+    """x as (..., C, H, W) with its logical channels in order."""
+    if data_format == "NHWC":
+        return np.moveaxis(x, -1, -3)
+    if data_format == "NCHW":
+        return x
+    # NCHW_VECT_C: channel 4 * i + j is vector i's element j.
+    *n, c, h, w, _ = x.shape
+    return np.moveaxis(x, -1, -3).reshape(*n, 4 * c, h, w)
+
+
+def _from_channels_first(x, data_format):
+    if data_format == "NHWC":
+        return np.moveaxis(x, -3, -1)
+    if data_format == "NCHW":
+        return x
+    *n, c, h, w = x.shape
+    return np.moveaxis(x.reshape(*n, c // 4, 4, h, w), -3, -1)
+
+
+def _depth_to_space(x, b, mode):
+    """(..., C, H, W) to (..., C / b**2, H b, W b)."""
+    *n, c, h, w = x.shape
+    if mode == "DCR":
+        split = x.reshape(*n, b, b, c // b**2, h, w)
+        order = (2, 3, 0, 4, 1)
+    else:
+        split = x.reshape(*n, c // b**2, b, b, h, w)
+        order = (0, 3, 1, 4, 2)
+    lead = tuple(range(len(n)))
+    moved = split.transpose(*lead, *(len(n) + axis for axis in order))
+    return moved.reshape(*n, c // b**2, h * b, w * b)
+
+
+def _space_to_depth(x, b, mode):
+    """(..., C, H, W) to (..., C b**2, H / b, W / b)."""
+    *n, c, h, w = x.shape
+    split = x.reshape(*n, c, h // b, b, w // b, b)
+    order = (2, 4, 0, 1, 3) if mode == "DCR" else (0, 2, 4, 1, 3)
+    lead = tuple(range(len(n)))
+    moved = split.transpose(*lead, *(len(n) + axis for axis in order))
+    return moved.reshape(*n, c * b**2, h // b, w // b)
+
+
+def _moved(x, block, data_format, mode, to_space):
+    move = _depth_to_space if to_space else _space_to_depth
+    return _from_channels_first(move(_channels_first(x, data_format), block, mode), data_format)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Resampling
+
+
+def _matrices(request):
+    """(axis, matrix) of every resampled axis."""
+    for axis, axis_map, (convention, scale) in zip(request.axes, request.maps, request.rows, strict=True):
+        n, m = request.input_shape[axis], request.output_shape[axis]
+        matrix = np.full((m, n), Fraction(0), dtype=object)
+        widened = request.antialias and axis_map.scale < 1
+        if convention is not None and not widened and getattr(convention, request.mode) is not None:
+            _fill_by_convention(matrix, convention, request.mode, scale)
+        else:
+            for o in range(m):
+                x = (o - axis_map.output_offset) / axis_map.scale - axis_map.input_offset
+                if request.mode == "nearest":
+                    index = _ROUNDINGS[axis_map.rounding](x)
+                    matrix[o, min(max(index, 0), n - 1)] = Fraction(1)
+                elif widened:
+                    _fill_triangle(matrix[o], x, axis_map.scale)
+                else:
+                    _fill_linear(matrix[o], x)
+        yield axis, matrix
+
+
+def _fill_linear(row, x):
+    """The two samples around x, clamped to the axis, each weighted by its nearness."""
+    last = len(row) - 1
+    x = min(max(x, Fraction(0)), Fraction(last))
+    lower = math.floor(x)
+    row[lower] += 1 - (x - lower)
+    row[min(lower + 1, last)] += x - lower
+
+
+def _fill_triangle(row, x, scale):
+    """Every sample within 1 / scale of x, clamped to the outer borders of the edge samples; the weights sum to one."""
+    x = min(max(x, -_HALF), len(row) - _HALF)
+    for i in range(len(row)):
+        row[i] = max(1 - abs(i - x) * scale, Fraction(0))
+    row[:] = row / row.sum()
+
+
+def _fill_by_convention(matrix, convention, mode, scale):
+    """Rows of a convention with arithmetic of its own, which is defined in its row of the conventions alone."""
+    m, n = matrix.shape
+    if mode == "nearest":
+        matrix[np.arange(m), convention.nearest(n, m, scale)] = Fraction(1)
+        return
+    lower, fraction = convention.linear(n, m, scale)
+    for o in range(m):
+        _fill_linear(matrix[o], int(lower[o]) + Fraction(float(fraction[o])))
+
+
+def _multiply(matrix, x, axis):
+    """The matrix times x along one axis, in float64 or complex128; a sample of weight zero is not read."""
+    x = np.moveaxis(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64), axis, 0)
+    result = np.zeros((len(matrix), *x.shape[1:]), x.dtype)
+    with np.errstate(all="ignore"):
+        for o, row in enumerate(matrix):
+            for i in np.flatnonzero(row):
+                result[o] += float(row[i]) * x[i]
+    return np.moveaxis(result, 0, axis)
+
+
+def _rounded(values, double, dtype):
+    """Values in the accumulator's type, then in the result's: integers half to even and saturated."""
+    with np.errstate(all="ignore"):
+        if not double:
+            values = values.astype(np.complex64 if values.dtype.kind == "c" else np.float32)
+        if dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            values = np.clip(np.rint(values).astype(np.float64), limits.min, limits.max)
+        return values.astype(dtype)
