@@ -33,7 +33,7 @@ def diagram(convention):
     linear = imgops.resample(COLOURS, axes=0, **options)
     narrow = CELL // SCALE
 
-    image = Image.new("RGB", (LENGTH * CELL + 1, 7 * BAR), PAPER)
+    image = Image.new("RGB", (LENGTH * CELL, 7 * BAR), PAPER)
     draw = ImageDraw.Draw(image)
 
     def strip(top, colours, labels, width):
@@ -44,20 +44,20 @@ def diagram(convention):
             draw.text(((place + 0.5) * width, top + BAR / 2), str(label), fill=ink, font=font(13), anchor="mm")
 
     strip(0, COLOURS, ["input 0", "1", "2", "3"], CELL)
-    strip(4 * BAR, linear, [f"{value:.4g}" for value in coordinates.round(2)], narrow)
-    strip(6 * BAR - 1, COLOURS[indices.astype(int)], indices.astype(int), narrow)
-    draw.text((2, 3.5 * BAR), "linear, the coordinate read", fill=FAINT, font=font(12), anchor="lm")
-    draw.text((2, 5.5 * BAR), "nearest, the index read", fill=FAINT, font=font(12), anchor="lm")
+    strip(3 * BAR, linear, [f"{value:.4g}" for value in coordinates.round(2)], narrow)
+    strip(5 * BAR, COLOURS[indices.astype(int)], indices.astype(int), narrow)
+    draw.text((2, 4.45 * BAR), "linear: the coordinate read", fill=FAINT, font=font(12), anchor="lm")
+    draw.text((2, 6.45 * BAR), "nearest: the index read", fill=FAINT, font=font(12), anchor="lm")
     for output, (coordinate, colour) in enumerate(zip(coordinates, linear, strict=True)):
         x, fill = (coordinate + 0.5) * CELL, tuple(int(value) for value in np.rint(colour))
-        draw.line((x, 1.4 * BAR, (output + 0.5) * narrow, 3 * BAR), fill=FAINT, width=1)
+        draw.line((x, 1.4 * BAR, (output + 0.5) * narrow, 3 * BAR - 2), fill=FAINT, width=1)
         draw.ellipse((x - 5, 1.4 * BAR - 5, x + 5, 1.4 * BAR + 5), fill=fill, outline=INK)
     return image
 
 
 def main():
     folder = output_folder(__doc__)
-    small = np.asarray(picture("harbour.png").crop((176, 12, 216, 46)))
+    small = np.asarray(picture("harbour.png").crop((175, 12, 217, 46)))
     scale = 8
     diagrams, enlarged, differences = [], [], []
     centred = None
@@ -71,7 +71,10 @@ def main():
             centred = result.astype(np.int16)
         difference = np.clip(128 + 2 * (result.astype(np.int16) - centred), 0, 255).astype(np.uint8)
         largest = abs(result - centred).max()
-        differences.append((Image.fromarray(difference), f"minus half_pixel, doubled: up to {largest} levels"))
+        caption = "half_pixel, to which the others are compared"
+        if largest:
+            caption = f"its difference from half_pixel, doubled;\nlargest {largest} of 255 levels"
+        differences.append((Image.fromarray(difference), caption))
 
     up = imgops.resample(np.arange(4), 2, mode="nearest", rounding="half_up")
     view = sheet("Conventions: where an enlargement from 4 samples to 8 looks", diagrams, enlarged, differences)
