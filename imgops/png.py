@@ -1,0 +1,160 @@
+"""PNG files by their chunks: damage that decoders pass over, and 16-bit colours, which no mode of Pillow holds.
+
+Pixels of the second kind are arrays (H, W, C) of uint16: grey and alpha, RGB, or RGBA.
+"""
+
+import struct
+import zlib
+from dataclasses import dataclass, field
+
+import numpy as np
+from PIL import Image
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+# What the code values mean; written again as it was read.
+_COLOUR_CHUNKS = (b"cHRM", b"gAMA", b"sRGB", b"cICP")
+_COLOUR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
+_DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
+_PIECE = 2**20
+
+
+class PngError(ValueError):
+    """A PNG file that is damaged."""
+
+
+@dataclass
+class Header:
+    """The facts of a PNG file beside its pixels."""
+
+    depth: int = 0
+    colour_type: int = 0
+    interlaced: int = 0
+    data: list = field(default_factory=list)
+    colour_chunks: list = field(default_factory=list)
+    transparency: bytes = b""
+
+    @property
+    def has_deep_colour(self):
+        """Whether the pixels have several channels of 16 bits."""
+        return self.depth == 16 and self.colour_type in (2, 4, 6)
+
+
+def inspect(file):
+    """Read every chunk of a PNG file from its start, check it against its checksum, and return the Header."""
+    file.seek(len(SIGNATURE))
+    header = Header()
+    name = b""
+    while name != b"IEND":
+        head = _exactly(file, 8)
+        length, name = struct.unpack(">I4s", head)
+        keep = name in (b"IHDR", b"tRNS", *_COLOUR_CHUNKS)
+        start, content, checksum = file.tell(), [], zlib.crc32(name)
+        while length:
+            piece = _exactly(file, min(length, _PIECE))
+            length -= len(piece)
+            checksum = zlib.crc32(piece, checksum)
+            if keep:
+                content.append(piece)
+        stop = file.tell()
+        if _exactly(file, 4) != checksum.to_bytes(4, "big"):
+            raise PngError(f"is damaged: the checksum of its PNG chunk {name.decode('latin-1')} is wrong")
+        _note_chunk(header, name, b"".join(content), (start, stop))
+    if header.depth not in _DEPTHS.get(header.colour_type, ()):
+        raise PngError(f"is damaged: PNG has no {header.depth} bits with colour type {header.colour_type}")
+    if not header.data:
+        raise PngError("is damaged: the PNG file has no picture data")
+    return header
+
+
+def _exactly(file, length):
+    data = file.read(length)
+    if len(data) < length:
+        raise PngError("is cut short: the PNG file ends before its end marker")
+    return data
+
+
+def _note_chunk(header, name, content, extent):
+    if name == b"IHDR" and len(content) == 13:
+        header.depth, header.colour_type, header.interlaced = content[8], content[9], content[12]
+    elif name == b"tRNS":
+        header.transparency = content
+    elif name in _COLOUR_CHUNKS:
+        header.colour_chunks.append((name, content))
+    elif name == b"IDAT":
+        header.data.append(extent)
+
+
+def read_deep(file, header, size):
+    """The 16-bit colours of a file with `header.has_deep_colour`; a transparent colour becomes alpha."""
+    data = []
+    for start, stop in header.data:
+        file.seek(start)
+        data.append(file.read(stop - start))
+    data = b"".join(data)
+
+    def decode(mode, raw_mode):
+        return np.asarray(Image.frombytes(mode, size, data, "zip", raw_mode, header.interlaced)).astype(np.uint16)
+
+    if header.colour_type == 4:
+        # Four bytes a pixel, taken as they come: grey high and low, alpha high and low.
+        octets = decode("RGBA", "RGBA")
+        return octets[..., 0::2] << 8 | octets[..., 1::2]
+    # These unpackers keep the more significant byte; told the other byte order, they keep the less significant one.
+    mode = "RGBA" if header.colour_type == 6 else "RGB"
+    pixels = decode(mode, f"{mode};16B") << 8 | decode(mode, f"{mode};16L")
+    if mode == "RGB" and len(header.transparency) == 6:
+        opaque = (pixels != np.frombuffer(header.transparency, ">u2")).any(axis=-1)
+        pixels = np.concatenate([pixels, np.where(opaque, 65535, 0)[..., None].astype(np.uint16)], axis=-1)
+    return pixels
+
+
+def write_deep(file, pixels, template):
+    """Write (H, W, C) uint16 as PNG, with every chunk of the PNG bytes `template` but its size and its pixels."""
+    height, width, channels = pixels.shape
+    file.write(SIGNATURE)
+    _write_chunk(file, b"IHDR", struct.pack(">IIBBBBB", width, height, 16, _COLOUR_TYPES[channels], 0, 0, 0))
+    for name, content in _chunks(template):
+        if name == b"IDAT":
+            compressor = zlib.compressobj()
+            for line in _filtered_lines(pixels):
+                _write_data(file, compressor.compress(line))
+            _write_data(file, compressor.flush())
+        elif name != b"IHDR":
+            _write_chunk(file, name, content)
+
+
+def _chunks(data):
+    position = len(SIGNATURE)
+    while position < len(data):
+        length, name = struct.unpack_from(">I4s", data, position)
+        yield name, data[position + 8 : position + 8 + length]
+        position += length + 12
+
+
+def _write_chunk(file, name, content):
+    file.write(struct.pack(">I4s", len(content), name) + content + zlib.crc32(name + content).to_bytes(4, "big"))
+
+
+def _write_data(file, content):
+    if content:
+        _write_chunk(file, b"IDAT", content)
+
+
+def _filtered_lines(pixels):
+    """Each line of pixels as bytes, by the PNG filter (sub, up or Paeth) whose residuals are smallest in sum."""
+    step = pixels.shape[2] * 2
+    above = np.zeros(pixels.shape[1] * step + step, np.int16)
+    for row in pixels:
+        line = np.concatenate([np.zeros(step, np.int16), np.frombuffer(row.astype(">u2").tobytes(), np.uint8)])
+        values, left, up, corner = line[step:], line[:-step], above[step:], above[:-step]
+        predictions = {1: left, 2: up, 4: _paeth(left, up, corner)}
+        residuals = {kind: (values - predicted).astype(np.uint8) for kind, predicted in predictions.items()}
+        kind = min(residuals, key=lambda kind: np.abs(residuals[kind].view(np.int8).astype(np.int64)).sum())
+        yield bytes([kind]) + residuals[kind].tobytes()
+        above = line
+
+
+def _paeth(left, up, corner):
+    """Whichever of the three is closest to left + up - corner, the first where they tie (PNG specification, 9.4)."""
+    to_left, to_up, to_corner = np.abs(up - corner), np.abs(left - corner), np.abs(left + up - 2 * corner)
+    return np.where((to_left <= to_up) & (to_left <= to_corner), left, np.where(to_up <= to_corner, up, corner))
