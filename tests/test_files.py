@@ -1,0 +1,510 @@
+"""Picture files: upright, whole, with their metadata, or one clear error and nothing left behind."""
+
+import errno
+import os
+import struct
+import subprocess
+import sys
+import time
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image, ImageCms, PngImagePlugin
+
+from imgops import files, png
+
+ICC = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+
+
+def random_pixels(*shape, dtype=np.uint8, seed=1):
+    return np.random.default_rng(seed).integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
+
+
+def chunks(path):
+    """[(name, content)] of a PNG file, read independently of the package."""
+    data, position, result = path.read_bytes(), 8, []
+    while position < len(data):
+        length, name = struct.unpack_from(">I4s", data, position)
+        result.append((name, data[position + 8 : position + 8 + length]))
+        assert zlib.crc32(data[position + 4 : position + 8 + length]) == int.from_bytes(
+            data[position + 8 + length : position + 12 + length], "big"
+        )
+        position += length + 12
+    return result
+
+
+def png_file(path, *contents):
+    """A PNG file of given chunks."""
+    data = png.SIGNATURE
+    for name, content in contents:
+        data += struct.pack(">I4s", len(content), name) + content + struct.pack(">I", zlib.crc32(name + content))
+    path.write_bytes(data)
+    return path
+
+
+def header(width, height, depth, colour_type):
+    return b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour_type, 0, 0, 0)
+
+
+def read_error(path):
+    with pytest.raises(files.PictureError) as caught:
+        files.read(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Metadata
+
+
+def upright_l():
+    """An L of bright pixels: no symmetry, so each orientation differs."""
+    pixels = np.zeros((5, 3), np.uint8)
+    pixels[:, 0] = 200
+    pixels[4, :] = 100
+    return pixels
+
+
+# What a camera stores for each orientation, by the EXIF table of where row 0 and column 0 are.
+STORED = {
+    1: lambda a: a,
+    2: lambda a: a[:, ::-1],
+    3: lambda a: a[::-1, ::-1],
+    4: lambda a: a[::-1],
+    5: lambda a: a.T,
+    6: lambda a: a.T[::-1],
+    7: lambda a: a.T[::-1, ::-1],
+    8: lambda a: a.T[:, ::-1],
+}
+
+
+def exif_block(orientation):
+    exif = Image.Exif()
+    exif[0x010F] = "A maker"
+    exif[0x0112] = orientation
+    exif[0x0132] = "2020:02:03 04:05:06"
+    return exif.tobytes()
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("extension", ["png", "tif", "jpg"])
+def test_orientation_is_applied_and_reset(tmp_path, orientation, extension):
+    stored = Image.fromarray(
+        np.ascontiguousarray(np.kron(STORED[orientation](upright_l()), np.ones((16, 16), np.uint8)))
+    )
+    source, target = tmp_path / f"in.{extension}", tmp_path / f"out.{extension}"
+    stored.save(source, exif=exif_block(orientation), **({"quality": 100} if extension == "jpg" else {}))
+    files.write(files.read(source), target)
+    with Image.open(target) as result:
+        middles = np.asarray(result)[8::16, 8::16].astype(int)
+        assert np.abs(middles - upright_l()).max() <= 2
+        assert result.getexif().get(0x0112, 1) == 1
+        if extension != "tif":
+            assert result.getexif()[0x010F] == "A maker"
+            assert result.getexif()[0x0132] == "2020:02:03 04:05:06"
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_orientation_of_16_bit_colours(tmp_path, orientation):
+    upright = random_pixels(5, 3, 3, dtype=np.uint16)
+    stored = np.stack([STORED[orientation](upright[..., channel]) for channel in range(3)], axis=-1)
+    picture = files.Picture(np.ascontiguousarray(stored), "PNG", exif=exif_block(orientation))
+    files.write(picture, tmp_path / "in.png")
+    np.testing.assert_array_equal(files.read(tmp_path / "in.png").pixels, upright)
+
+
+def test_exif_keeps_every_other_byte(tmp_path):
+    block = exif_block(6)
+    Image.new("L", (2, 3)).save(tmp_path / "in.png", exif=block)
+    after = files.read(tmp_path / "in.png").exif
+    assert len(after) == len(block)
+    differences = [i for i, (a, b) in enumerate(zip(block, after, strict=True)) if a != b]
+    assert [(block[i], after[i]) for i in differences] == [(6, 1)]
+
+
+def test_upright_pictures_keep_their_exif_bytes(tmp_path):
+    odd = b"Exif\0\0MM\0*\0\0\0\x08\0\1\x92\x7c\0\7\0\0\0\4abcd\0\0\0\0 and bytes after it"
+    Image.new("RGB", (2, 3)).save(tmp_path / "in.png", exif=odd)
+    files.write(files.read(tmp_path / "in.png"), tmp_path / "out.png")
+    assert dict(chunks(tmp_path / "out.png"))[b"eXIf"] == odd[6:]
+
+
+def test_orientation_in_xmp_is_applied_and_reset(tmp_path):
+    xmp = '<x:xmpmeta xmlns:x="adobe:ns:meta/"><r tiff:Orientation="3" note="kept"/></x:xmpmeta>'
+    info = PngImagePlugin.PngInfo()
+    info.add_itxt("XML:com.adobe.xmp", xmp)
+    Image.fromarray(STORED[3](upright_l()).copy()).save(tmp_path / "in.png", pnginfo=info)
+    files.write(files.read(tmp_path / "in.png"), tmp_path / "out.png")
+    with Image.open(tmp_path / "out.png") as result:
+        np.testing.assert_array_equal(np.asarray(result), upright_l())
+        assert result.text["XML:com.adobe.xmp"] == xmp.replace('"3"', '"1"')
+
+
+def test_dpi_turns_with_the_picture(tmp_path):
+    Image.new("L", (4, 6)).save(tmp_path / "in.png", dpi=(100, 300), exif=exif_block(6))
+    assert files.read(tmp_path / "in.png").dpi == pytest.approx((300, 100), abs=0.02)
+
+
+@pytest.mark.parametrize("extension", ["png", "jpg", "tif", "webp"])
+def test_icc_profile_is_identical(tmp_path, extension):
+    if files.EXTENSIONS["." + extension] not in files.formats():
+        pytest.skip(f"this Pillow has no {extension}")
+    Image.new("RGB", (4, 3), "red").save(tmp_path / f"in.{extension}", icc_profile=ICC)
+    files.write(files.read(tmp_path / f"in.{extension}"), tmp_path / f"out.{extension}")
+    with Image.open(tmp_path / f"out.{extension}") as result:
+        assert result.info["icc_profile"] == ICC
+
+
+@pytest.mark.parametrize("pixels", [Image.new("RGB", (4, 3)), random_pixels(3, 4, 3, dtype=np.uint16)], ids=["8", "16"])
+def test_png_keeps_text_dpi_profile_and_gamma(tmp_path, pixels):
+    text = {
+        "Title": "Ein Bild",
+        "Comment": "zweite\nZeile",
+        "Autor": PngImagePlugin.iTXt("\u0416\u6f22", "de", "Author"),
+    }
+    picture = files.Picture(
+        pixels,
+        "PNG",
+        icc_profile=ICC,
+        exif=exif_block(1),
+        dpi=(96.012, 96.012),
+        text=text,
+        colour_chunks=[(b"gAMA", struct.pack(">I", 45455))],
+    )
+    files.write(picture, tmp_path / "a.png")
+    files.write(files.read(tmp_path / "a.png"), tmp_path / "b.png")
+    for name in ("a.png", "b.png"):
+        written = dict(chunks(tmp_path / name))
+        assert written[b"pHYs"] == struct.pack(">IIB", 3780, 3780, 1)
+        assert written[b"gAMA"] == struct.pack(">I", 45455)
+        with Image.open(tmp_path / name) as result:
+            result.load()
+            assert result.info["icc_profile"] == ICC
+            assert result.text == text
+            assert (result.text["Autor"].lang, result.text["Autor"].tkey) == ("de", "Author")
+    assert [name for name, _ in chunks(tmp_path / "a.png")] == [name for name, _ in chunks(tmp_path / "b.png")]
+
+
+def test_transparent_grey_of_few_bits_is_scaled_with_them(tmp_path):
+    lines = b"\0" + bytes([0x0F, 0xF3])
+    path = png_file(
+        tmp_path / "in.png",
+        header(4, 1, 4, 0),
+        (b"tRNS", b"\0\x0f"),
+        (b"IDAT", zlib.compress(lines)),
+        (b"IEND", b""),
+    )
+    pixels = files.read(path).pixels
+    assert np.asarray(pixels).tolist() == [[0, 255, 255, 51]]
+    assert np.asarray(pixels.convert("LA"))[..., 1].tolist() == [[255, 0, 0, 255]]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 16 bits
+
+
+@pytest.mark.parametrize("channels", [2, 3, 4])
+@pytest.mark.parametrize("size", [(1, 1), (7, 5), (64, 3)])
+def test_16_bit_colours_survive(tmp_path, channels, size):
+    pixels = random_pixels(*size, channels, dtype=np.uint16)
+    pixels[: size[0] // 2] = np.arange(size[1] * channels).reshape(1, size[1], channels) * 500
+    files.write(files.Picture(pixels, "PNG"), tmp_path / "deep.png")
+    np.testing.assert_array_equal(files.read(tmp_path / "deep.png").pixels, pixels)
+    with Image.open(tmp_path / "deep.png") as opened:
+        # Pillow keeps the high bytes, and shows grey with alpha as RGBA.
+        seen = np.asarray(opened)
+        high = (pixels >> 8).astype(np.uint8)
+    np.testing.assert_array_equal(seen if channels > 2 else seen[..., [0, 3]], high)
+
+
+def test_16_bit_transparent_colour_becomes_alpha(tmp_path):
+    pixels = np.array([[[1, 2, 3], [1, 2, 4]]], np.uint16)
+    path = png_file(
+        tmp_path / "in.png",
+        header(2, 1, 16, 2),
+        (b"tRNS", struct.pack(">3H", 1, 2, 3)),
+        (b"IDAT", zlib.compress(b"\0" + pixels.astype(">u2").tobytes())),
+        (b"IEND", b""),
+    )
+    assert files.read(path).pixels.tolist() == [[[1, 2, 3, 0], [1, 2, 4, 65535]]]
+
+
+def test_16_bits_that_a_format_cannot_hold_are_rounded_and_told(tmp_path):
+    picture = files.Picture(np.full((3, 4, 3), 257 * 100 + 128, np.uint16), "PNG")
+    notes = files.write(picture, tmp_path / "out.bmp")
+    assert len(notes) == 1
+    assert "16 bits became 8" in notes[0]
+    with Image.open(tmp_path / "out.bmp") as result:
+        assert result.getpixel((0, 0)) == (100, 100, 100)
+
+
+def test_transparency_in_jpeg_is_told(tmp_path):
+    picture = files.Picture(Image.new("RGBA", (8, 8), (255, 0, 0, 0)), "PNG")
+    notes = files.write(picture, tmp_path / "out.jpg")
+    assert "white" in notes[0]
+    with Image.open(tmp_path / "out.jpg") as result:
+        assert result.getpixel((4, 4)) == (255, 255, 255)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Writing all or nothing
+
+
+def test_nothing_is_overwritten_unasked(tmp_path):
+    target = tmp_path / "a.png"
+    target.write_bytes(b"precious")
+    picture = files.Picture(Image.new("L", (2, 2)), "PNG")
+    with pytest.raises(files.PictureError, match="exists already"):
+        files.write(picture, target)
+    assert target.read_bytes() == b"precious"
+    files.write(picture, target, overwrite=True)
+    assert files.read(target).size == (2, 2)
+    assert os.listdir(tmp_path) == ["a.png"]
+
+
+def test_a_target_that_appears_while_writing_is_kept(tmp_path):
+    target = tmp_path / "a.png"
+    context = files.replacing(target)
+    context.__enter__().write(b"ours")
+    target.write_bytes(b"theirs")
+    with pytest.raises(FileExistsError):
+        context.__exit__(None, None, None)
+    assert target.read_bytes() == b"theirs"
+    assert os.listdir(tmp_path) == ["a.png"]
+
+
+def test_without_links_a_target_that_appears_is_kept_too(tmp_path, monkeypatch):
+    def no_links(*_):
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", no_links)
+    target = tmp_path / "a.png"
+    with files.replacing(target) as file:
+        file.write(b"first")
+    assert target.read_bytes() == b"first"
+    with pytest.raises(FileExistsError), files.replacing(target) as file:
+        file.write(b"second")
+    assert target.read_bytes() == b"first"
+    assert os.listdir(tmp_path) == ["a.png"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError(errno.ENOSPC, "No space left on device")])
+def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch, error):
+    def fail(*_, **__):
+        raise error
+
+    target = tmp_path / "a.png"
+    target.write_bytes(b"before")
+    monkeypatch.setattr(os, "fsync", fail)
+    expected = files.PictureError if isinstance(error, OSError) else error
+    with pytest.raises(expected):
+        files.write(files.Picture(Image.new("L", (2, 2)), "PNG"), target, overwrite=True)
+    assert target.read_bytes() == b"before"
+    assert os.listdir(tmp_path) == ["a.png"]
+
+
+def test_permissions_are_those_of_a_new_file_or_of_the_old_one(tmp_path):
+    plain, target = tmp_path / "plain", tmp_path / "a.png"
+    plain.touch()
+    picture = files.Picture(Image.new("L", (2, 2)), "PNG")
+    files.write(picture, target)
+    assert target.stat().st_mode == plain.stat().st_mode
+    target.chmod(0o640)
+    files.write(picture, target, overwrite=True)
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_overwriting_a_link_writes_what_it_points_to(tmp_path):
+    real, link = tmp_path / "real.png", tmp_path / "link.png"
+    real.write_bytes(b"old")
+    link.symlink_to(real)
+    files.write(files.Picture(Image.new("L", (2, 2)), "PNG"), link, overwrite=True)
+    assert link.is_symlink()
+    assert files.read(real).size == (2, 2)
+
+
+def test_temporaries_of_killed_runs_are_removed(tmp_path):
+    program = (
+        "import os, sys\nfrom imgops import files\n"
+        "with files.replacing(sys.argv[1]) as file:\n    file.write(b'half')\n    file.flush()\n    os._exit(9)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "a.png")], check=False)
+    (left,) = os.listdir(tmp_path)
+    assert left.endswith(".tmp")
+    with files.replacing(tmp_path / "b.png") as file:
+        file.write(b"whole")
+        # Another writer of this process does not take the first one's file away.
+        with files.replacing(tmp_path / "c.png") as other:
+            other.write(b"whole")
+    assert sorted(os.listdir(tmp_path)) == ["b.png", "c.png"]
+
+
+def test_temporaries_of_running_processes_and_other_machines_stay_for_a_day(tmp_path):
+    running = tmp_path / f".imgops-{files._host()}-{os.getppid()}-0a0a.tmp"
+    elsewhere = tmp_path / ".imgops-another.machine-1-0a0a.tmp"
+    old = tmp_path / ".imgops-another.machine-2-0a0a.tmp"
+    foreign = tmp_path / ".imgops-notes.tmp"
+    for path in (running, elsewhere, old, foreign):
+        path.touch()
+    os.utime(old, (time.time() - 2 * 86400,) * 2)
+    files.remove_stale(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {running.name, elsewhere.name, foreign.name}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bad files
+
+
+@pytest.fixture
+def good(tmp_path):
+    path = tmp_path / "good.png"
+    Image.fromarray(random_pixels(20, 30, 3)).save(path)
+    return path
+
+
+def test_missing_empty_and_foreign_files(tmp_path):
+    assert "no such file" in read_error(tmp_path / "none.png")
+    assert "folder" in read_error(tmp_path)
+    (tmp_path / "empty.png").touch()
+    assert "empty" in read_error(tmp_path / "empty.png")
+    (tmp_path / "text.png").write_text("no picture at all")
+    assert "not a picture" in read_error(tmp_path / "text.png")
+    assert read_error(tmp_path / "nul\0.png")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.png")
+    assert "regular file" in read_error(tmp_path / "pipe.png")
+
+
+def test_every_cut_and_every_changed_byte_is_found(good, tmp_path):
+    data = good.read_bytes()
+    broken = tmp_path / "broken.png"
+    for length in range(1, len(data), 7):
+        broken.write_bytes(data[:length])
+        assert read_error(broken)
+    broken.write_bytes(data[:-1])
+    assert "cut short" in read_error(broken)
+    for position in range(0, len(data) - 12, 29):
+        broken.write_bytes(data[:position] + bytes([data[position] ^ 0x55]) + data[position + 1 :])
+        assert read_error(broken)
+
+
+def test_cut_files_of_other_formats(tmp_path):
+    for extension in ("jpg", "bmp", "tif", "gif", "ppm"):
+        path = tmp_path / f"cut.{extension}"
+        Image.fromarray(random_pixels(40, 30, 3)).save(path)
+        path.write_bytes(path.read_bytes()[:-200])
+        assert read_error(path)
+
+
+def test_16_bit_colours_with_too_few_pixels(tmp_path):
+    path = png_file(tmp_path / "in.png", header(4, 4, 16, 2), (b"IDAT", zlib.compress(b"\0" * 30)), (b"IEND", b""))
+    assert "damaged" in read_error(path)
+
+
+def test_decompression_bombs_are_refused(tmp_path):
+    path = png_file(
+        tmp_path / "b.png", header(60000, 60000, 8, 0), (b"IDAT", zlib.compress(b"\0" * 99)), (b"IEND", b"")
+    )
+    assert "decompression bomb" in read_error(path)
+    text = (b"zTXt", b"Comment\0\0" + zlib.compress(b"a" * 2**26))
+    path = png_file(tmp_path / "t.png", header(1, 1, 8, 0), text, (b"IDAT", zlib.compress(b"\0\0")), (b"IEND", b""))
+    assert read_error(path)
+
+
+def test_a_picture_past_half_the_limit_is_told_about(monkeypatch, good):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 400)
+    assert any("bomb" in note for note in files.read(good).notes)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 200)
+    assert "more than 400 pixels" in read_error(good)
+
+
+@pytest.mark.parametrize("extension", ["png", "gif", "tif"])
+def test_several_frames_are_refused(tmp_path, extension):
+    frames = [Image.new("RGB", (4, 4), colour) for colour in ("red", "green", "blue")]
+    frames[0].save(tmp_path / f"a.{extension}", save_all=True, append_images=frames[1:])
+    assert "3 frames" in read_error(tmp_path / f"a.{extension}")
+
+
+def test_targets_that_cannot_be_written(tmp_path, good):
+    picture = files.read(good)
+    with pytest.raises(files.PictureError, match=r"no existing folder; make it first"):
+        files.write(picture, tmp_path / "none" / "a.png")
+    with pytest.raises(files.PictureError, match=r"\.png, \.jpg"):
+        files.write(picture, tmp_path / "a.xyz")
+    with pytest.raises(files.PictureError, match="folder"):
+        files.write(picture, tmp_path)
+    with pytest.raises(files.PictureError, match="cannot write mode F as PNG"):
+        files.write(files.Picture(Image.new("F", (2, 2)), "TIFF"), tmp_path / "a.png")
+    with pytest.raises(files.PictureError, match="too long"):
+        files.write(picture, tmp_path / ("a" * 300 + ".png"))
+    assert os.listdir(tmp_path) == ["good.png"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission(tmp_path, good):
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o500)
+    with pytest.raises(files.PictureError, match="permission"):
+        files.write(files.read(good), folder / "a.png")
+
+
+def test_no_permission_by_the_systems_word(tmp_path, good, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(files.PictureError, match="no permission"):
+        files.write(files.read(good), tmp_path / "a.png")
+
+
+def test_results_larger_than_memory_are_refused(monkeypatch):
+    files.check_memory((1000, 1000), Image.new("RGB", (1, 1)))
+    with pytest.raises(files.PictureError, match="too large"):
+        files.check_memory((10**6, 10**6), Image.new("RGB", (1, 1)))
+    monkeypatch.setattr(files, "_available_memory", lambda: None)
+    files.check_memory((10**6, 10**6), Image.new("RGB", (1, 1)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Batches
+
+
+def test_jobs_follow_cp(tmp_path):
+    a, b, folder = tmp_path / "a.png", tmp_path / "b.png", tmp_path / "folder"
+    for path in (a, b):
+        path.touch()
+    folder.mkdir()
+
+    def targets(*paths, output_dir=None):
+        planned, errors = files.jobs(paths, output_dir)
+        assert not errors
+        return [job.target_with("_s") for job in planned]
+
+    assert targets(a) == [tmp_path / "a_s.png"]
+    assert targets(a, tmp_path / "new.jpg") == [tmp_path / "new.jpg"]
+    assert targets(a, folder) == [folder / "a.png"]
+    assert targets(a, b, folder) == [folder / "a.png", folder / "b.png"]
+    assert targets(a, b, output_dir=folder) == [folder / "a.png", folder / "b.png"]
+    assert targets(a, b, a) == [tmp_path / "a_s.png", tmp_path / "b_s.png"]
+    (folder / "c.PNG").touch()
+    (folder / "notes.txt").touch()
+    (folder / ".hidden.png").touch()
+    assert targets(folder) == [folder / "c_s.PNG"]
+
+
+def test_jobs_that_cannot_be(tmp_path):
+    left, right, empty = tmp_path / "left", tmp_path / "right", tmp_path / "empty"
+    for folder in (left, right, empty):
+        folder.mkdir()
+    for folder in (left, right):
+        (folder / "same.png").touch()
+    (left / "other.png").touch()
+    planned, errors = files.jobs([left / "same.png", right / "same.png", left / "other.png"], empty)
+    assert [job.source.name for job in planned] == ["other.png"]
+    assert {path for path, _ in errors} == {left / "same.png", right / "same.png"}
+    assert files.jobs([empty])[1] == [(empty, "is a folder without pictures")]
+    assert "no" in files.jobs([left], tmp_path / "none")[1][0][1]
+    assert "no" in files.jobs([left / "same.png", f"{tmp_path}/none/"])[1][0][1]
+    assert files.jobs([left, tmp_path / "file.png"])[1][0][0] == left
