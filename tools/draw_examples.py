@@ -166,7 +166,7 @@ def badge():
     """
     c = Canvas(96, 96)
     distance = np.hypot(c.x - 48, c.y - 46)
-    shadow = 0.45 * np.exp(-np.maximum(np.hypot(c.x - 49, c.y - 52) - 34, 0) ** 2 / 14)
+    shadow = 0.45 * np.exp(-(np.maximum(np.hypot(c.x - 49, c.y - 52) - 34, 0) ** 2) / 14)
     disc = distance <= 38
     alpha = np.where(disc, 1.0, shadow)
     c.paint(disc, blend(c.y / 92, (84, 150, 214), (30, 84, 156)))
