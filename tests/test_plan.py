@@ -1,0 +1,211 @@
+"""ResamplePlan: the same bits as the functions, exact input regions, windows bit-equal to the whole."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import CONVENTIONS, apply, assert_same_bits, axis_matrix, triangle_matrix
+from strategies import FLOATS, WEIGHTED, dtype_name, layouts, resample_cases, scales, seeds, values
+
+import imgops
+
+KINDS = ({"mode": "nearest"}, {"mode": "linear"}, {"mode": "linear", "antialias": True})
+
+
+@st.composite
+def regions(draw, shape):
+    """A region of at least one element: a slice per axis."""
+    bounds = []
+    for length in shape:
+        start = draw(st.integers(0, length - 1))
+        bounds.append(slice(start, draw(st.integers(start + 1, length))))
+    return tuple(bounds)
+
+
+def plan_of(case, **options):
+    shape, axes, size = case
+    scale = options.pop("scale", None)
+    return imgops.ResamplePlan(shape, size, axes=axes, scale=scale and [scale] * len(axes), **options)
+
+
+@given(
+    case=resample_cases(),
+    kind=st.sampled_from(KINDS),
+    convention=st.sampled_from(CONVENTIONS),
+    dtype=st.sampled_from(WEIGHTED),
+    scale=st.none() | scales,
+    seed=seeds,
+    layout=layouts(),
+)
+@settings(max_examples=120)
+def test_a_plan_gives_the_bits_of_resample(case, kind, convention, dtype, scale, seed, layout):
+    shape, axes, size = case
+    options = {**kind, "convention": convention}
+    plan = plan_of(case, scale=scale, **options)
+    x = values(shape, dtype, seed)
+    expected = imgops.resample(x, size, axes=axes, scale=scale and [scale] * len(axes), **options)
+    assert (plan.input_shape, plan.output_shape) == (shape, expected.shape)
+    for _ in range(2):
+        assert_same_bits(plan(layout(x)), expected)
+    out = np.empty_like(expected)
+    assert plan(x, out=out) is out
+    assert_same_bits(out, expected)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=dtype_name)
+@given(case=resample_cases(), kind=st.sampled_from(KINDS), seed=seeds)
+def test_a_plans_gradient_gives_the_bits_of_resample_grad(dtype, case, kind, seed):
+    shape, axes, _ = case
+    plan = plan_of(case, **kind)
+    grad_output = values(plan.output_shape, dtype, seed)
+    input_size = [shape[axis] for axis in axes]
+    expected = imgops.resample_grad(grad_output, input_size, axes=axes, **kind)
+    assert_same_bits(plan.grad(grad_output), expected)
+    out = values(shape, dtype, seed + 1)
+    summed = out.copy()
+    imgops.resample_grad(grad_output, input_size, axes=axes, out=summed, accumulate=True, **kind)
+    assert plan.grad(grad_output, out=out, accumulate=True) is out
+    assert_same_bits(out, summed)
+
+
+def test_one_plan_serves_every_dtype():
+    plan = imgops.ResamplePlan((5, 7, 3), (8, 4))
+    for dtype in WEIGHTED:
+        x = values((5, 7, 3), dtype, 0)
+        assert_same_bits(plan(x), imgops.resample(x, (8, 4)))
+    plan = imgops.ResamplePlan((5, 7, 3), (8, 4), mode="nearest")
+    x = np.arange(105).astype("M8[s]").reshape(5, 7, 3)
+    assert_same_bits(plan(x), imgops.resample(x, (8, 4), mode="nearest"))
+
+
+def test_plans_choose_axes_as_resample_does():
+    assert imgops.ResamplePlan((2, 5, 7, 3), (4, 6)).output_shape == (2, 4, 6, 3)
+    assert imgops.ResamplePlan((2, 3, 5, 7), scale=2, data_format="NCHW").output_shape == (2, 3, 10, 14)
+    assert imgops.ResamplePlan((5, 7), (4, 6)).output_shape == (4, 6)
+    assert imgops.ResamplePlan([5, 7, 3], (4, 6, 2)).output_shape == (4, 6, 2)
+    assert imgops.ResamplePlan((5,), convention=imgops.AxisMap(1.2)).output_shape == (6,)
+
+
+def hull(matrix, part):
+    """First and past-the-last column with a weight in any of these rows."""
+    columns = np.flatnonzero((matrix[part] != 0).any(axis=0))
+    return slice(int(columns[0]), int(columns[-1]) + 1)
+
+
+def matrix_of(kind, n, m, **options):
+    if kind.get("antialias"):
+        return triangle_matrix(n, m)
+    return axis_matrix(n, m, mode=kind["mode"], **options)
+
+
+def as_slices(region):
+    assert isinstance(region, tuple)
+    assert all(isinstance(part, slice) and part.step in (None, 1) for part in region)
+    return tuple(slice(part.start, part.stop) for part in region)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@given(
+    case=resample_cases(max_length=9), convention=st.sampled_from(CONVENTIONS), scale=st.none() | scales, data=st.data()
+)
+def test_input_region_is_the_exact_hull_of_what_is_read(kind, case, convention, scale, data):
+    shape, axes, size = case
+    options = {} if kind.get("antialias") else {"convention": convention, "scale": scale}
+    plan = plan_of(case, **kind, **options)
+    region = data.draw(regions(plan.output_shape))
+    expected = list(region)
+    for axis, m in zip(axes, size, strict=True):
+        expected[axis] = hull(matrix_of(kind, shape[axis], m, **options), region[axis])
+    assert as_slices(plan.input_region(region)) == tuple(expected)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@given(
+    case=resample_cases(max_length=9),
+    convention=st.sampled_from(CONVENTIONS),
+    scale=st.none() | scales,
+    dtype=st.sampled_from(WEIGHTED),
+    seed=seeds,
+    data=st.data(),
+)
+@settings(max_examples=80)
+def test_a_window_is_bit_equal_to_the_whole(kind, case, convention, scale, dtype, seed, data):
+    plan = plan_of(case, **kind, convention=convention, scale=scale)
+    x = values(plan.input_shape, dtype, seed)
+    whole = plan(x)
+    region = data.draw(regions(plan.output_shape))
+    window, part = plan.window(region), plan.input_region(region)
+    assert window.input_shape == x[part].shape
+    assert window.output_shape == whole[region].shape
+    assert_same_bits(window(x[part]), whole[region])
+    assert_same_bits(window(x[part].copy()), whole[region])
+    # A window of a window is a window.
+    inner = data.draw(regions(window.output_shape))
+    assert_same_bits(window.window(inner)(x[part][window.input_region(inner)]), whole[region][inner])
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@given(case=resample_cases(), seed=seeds, data=st.data())
+def test_a_windows_gradient_is_its_own_adjoint(kind, case, seed, data):
+    shape, axes, size = case
+    plan = plan_of(case, **kind)
+    region = data.draw(regions(plan.output_shape))
+    part = plan.input_region(region)
+    grad_output = values(tuple(s.stop - s.start for s in region), "f8", seed)
+    matrices = {
+        axis: matrix_of(kind, shape[axis], m)[region[axis], part[axis]].T for axis, m in zip(axes, size, strict=True)
+    }
+    grad = plan.window(region).grad(grad_output)
+    np.testing.assert_allclose(grad, apply(matrices, grad_output), rtol=1e-12, atol=1e-13)
+
+
+def chunks(length, steps):
+    """Cut an axis into pieces of these lengths, in turn."""
+    edges, step = [0], itertools.cycle(steps)
+    while edges[-1] < length:
+        edges.append(min(length, edges[-1] + next(step)))
+    return [slice(*pair) for pair in itertools.pairwise(edges)]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("size", [(61, 47), (11, 9), (29, 80), (1, 3)], ids=str)
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4"])
+def test_any_chunking_equals_the_whole(dtype, size, kind):
+    x = values((37, 41, 3), dtype, 0)
+    plan = imgops.ResamplePlan(x.shape, size, **kind)
+    whole = plan(x)
+    out = np.zeros_like(whole)
+    for rows, columns in itertools.product(chunks(size[0], (1, 7, 3, 16)), chunks(size[1], (5, 1, 12))):
+        region = (rows, columns, slice(0, 3))
+        plan.window(region)(x[plan.input_region(region)], out=out[region])
+    assert_same_bits(out, whole)
+
+
+def test_regions_read_like_slices():
+    plan = imgops.ResamplePlan((5, 7, 3), (10, 14))
+    every = (slice(0, 10), slice(0, 14), slice(0, 3))
+    assert as_slices(plan.input_region((slice(None),) * 3)) == as_slices(plan.input_region(every))
+    tail = (slice(-3, None), slice(None, -4), slice(0, 3))
+    assert as_slices(plan.input_region(tail)) == as_slices(plan.input_region((slice(7, 10), slice(0, 10), slice(0, 3))))
+    assert plan.window(tail).output_shape == (3, 10, 3)
+
+
+def test_a_plan_of_no_elements():
+    plan = imgops.ResamplePlan((0, 5, 7, 3), (4, 6))
+    assert plan(np.zeros((0, 5, 7, 3), "u1")).shape == (0, 4, 6, 3)
+    assert plan.grad(np.zeros((0, 4, 6, 3))).shape == (0, 5, 7, 3)
+
+
+def test_a_plan_refuses_other_shapes():
+    plan = imgops.ResamplePlan((5, 7, 3), (4, 6))
+    for shape in ((7, 5, 3), (5, 7), (1, 5, 7, 3), (4, 6, 3)):
+        with pytest.raises(ValueError, match="5"):
+            plan(np.zeros(shape, "f4"))
+    out = np.full((4, 6, 2), 7, "f4")
+    with pytest.raises(ValueError, match="4"):
+        plan(np.zeros((5, 7, 3), "f4"), out=out)
+    with pytest.raises(ValueError, match="4"):
+        plan.grad(np.zeros((5, 7, 3), "f4"))
+    assert (out == 7).all()
