@@ -85,7 +85,9 @@ def _parser():
     _add_mode(upscale, "--method")
     upscale.set_defaults(command=_upscale)
 
-    resize = _pictures_command(commands, "resize", "resize pictures to a size, or by a factor")
+    resize = _pictures_command(
+        commands, "resize", "resize pictures to a size, or by a factor", "(--size WxH | --scale S) "
+    )
     target = resize.add_mutually_exclusive_group(required=True)
     target.add_argument("--size", type=_size, metavar="WxH", help="width and height in pixels, such as 640x480")
     target.add_argument("--scale", type=_factor, help="factor or percentage, such as 0.5 or 50%%")
@@ -98,9 +100,15 @@ def _parser():
     return parser
 
 
-def _pictures_command(commands, name, summary):
-    parser = commands.add_parser(name, help=summary, description=summary.capitalize() + ".", allow_abbrev=False)
-    parser.add_argument("paths", nargs="+", metavar="SRC [DST]", help=_PATHS_HELP)
+def _pictures_command(commands, name, summary, required=""):
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary.capitalize()}. See imgops --help for examples.",
+        usage=f"imgops {name} SRC [SRC ...] [DST] {required}[options]",
+        allow_abbrev=False,
+    )
+    parser.add_argument("paths", nargs="+", metavar="SRC, DST", help=_PATHS_HELP)
     parser.add_argument("--output-dir", metavar="DIR", help="existing folder for the results, which keep their names")
     parser.add_argument("--overwrite", action="store_true", help="replace existing files")
     parser.add_argument("--quiet", action="store_true", help="print errors only")
@@ -111,6 +119,7 @@ def _pictures_command(commands, name, summary):
 def _add_mode(parser, flag):
     modes = _checks.RESAMPLE_MODES
     parser.add_argument(flag, dest="mode", choices=modes, default="linear", help="default: linear")
+    parser.set_defaults(mode_flag=flag, parser=parser)
 
 
 def _size(text):
@@ -167,6 +176,10 @@ def _resize(arguments):
 
 
 def _each_picture(arguments, size_of, suffix):
+    if arguments.linear_light and arguments.mode == "nearest":
+        arguments.parser.error(
+            f"--linear-light has no meaning with {arguments.mode_flag} nearest, which weighs nothing"
+        )
     jobs, errors = files.jobs(arguments.paths, arguments.output_dir)
     for path, message in errors:
         _complain(path, message)

@@ -244,7 +244,8 @@ def _upright_xmp(xmp):
     pattern, one = r"(tiff:Orientation(?:=[\"']|>))\d", r"\g<1>1"
     if isinstance(xmp, bytes):
         return re.sub(pattern.encode(), one.encode(), xmp)
-    return type(xmp)(re.sub(pattern, one, xmp))
+    upright = re.sub(pattern, one, xmp)
+    return PngImagePlugin.iTXt(upright, xmp.lang, xmp.tkey) if isinstance(xmp, PngImagePlugin.iTXt) else upright
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -196,6 +196,7 @@ def test_version_help_and_info(call):
         ["upscale", "a.png", "--method", "bicubik"],
         ["upscale", "a.png", "--size", "3x4"],
         ["upscale", "a.png", "--overwrit"],
+        ["upscale", "a.png", "--linear-light", "--method", "nearest"],
         ["resize", "a.png"],
         ["resize", "a.png", "--size", "3x4", "--scale", "2"],
         *(["upscale", "a.png", "--scale", text] for text in ("0", "-1", "nan", "inf", "0.5", "x", "", "1/0", "\u0661")),

@@ -134,12 +134,13 @@ def test_upright_pictures_keep_their_exif_bytes(tmp_path):
 def test_orientation_in_xmp_is_applied_and_reset(tmp_path):
     xmp = '<x:xmpmeta xmlns:x="adobe:ns:meta/"><r tiff:Orientation="3" note="kept"/></x:xmpmeta>'
     info = PngImagePlugin.PngInfo()
-    info.add_itxt("XML:com.adobe.xmp", xmp)
+    info.add_itxt("XML:com.adobe.xmp", xmp, "en", "XMP")
     Image.fromarray(STORED[3](upright_l()).copy()).save(tmp_path / "in.png", pnginfo=info)
     files.write(files.read(tmp_path / "in.png"), tmp_path / "out.png")
     with Image.open(tmp_path / "out.png") as result:
         np.testing.assert_array_equal(np.asarray(result), upright_l())
         assert result.text["XML:com.adobe.xmp"] == xmp.replace('"3"', '"1"')
+        assert (result.text["XML:com.adobe.xmp"].lang, result.text["XML:com.adobe.xmp"].tkey) == ("en", "XMP")
 
 
 def test_dpi_turns_with_the_picture(tmp_path):
