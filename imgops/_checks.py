@@ -642,7 +642,11 @@ def interface_array(function, argument, value, types, ranks, refused=(), letters
     name = fields[0] if fields and len(fields) == 1 else array.dtype.name
     if (types is not None and name not in types) or name in refused:
         required = f"have dtype {_choices(types)}" if types else f"not have dtype {_choices(refused)}"
-        raise TypeError(f"{function}: {argument} must {required}; got dtype {array.dtype}; convert it first")
+        advice = "float32" if types is None or "float32" in types else types[0]
+        raise TypeError(
+            f"{function}: {argument} must {required}; got dtype {array.dtype}; convert it, such as "
+            f"{argument}.astype({advice!r})"
+        )
     if array.ndim not in ranks:
         counts = " or ".join(map(str, ranks)) if len(ranks) < 3 else f"{ranks[0]} to {ranks[-1]}"
         named = f" (N, {', '.join(_LETTERS[letters])})" if letters else ""
