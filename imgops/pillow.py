@@ -344,28 +344,37 @@ def _resample_pixels(pixels, alpha, request):
 
 
 def _decode(pixels, alpha, linear_light):
-    colours = pixels[..., :-1] if alpha else pixels
-    values = _light_of_code(pixels.dtype)[colours] if linear_light else colours.astype(np.float32)
-    if not alpha:
-        return values
-    opacity = pixels[..., -1:].astype(np.float32) / np.float32(np.iinfo(pixels.dtype).max)
-    return np.concatenate([values * opacity, opacity], axis=-1)
+    values = _light_of_code(pixels.dtype)[pixels] if linear_light else pixels.astype(np.float32)
+    if alpha:
+        opacity = pixels[..., -1].astype(np.float32) / np.float32(np.iinfo(pixels.dtype).max)
+        values[..., -1] = opacity
+        # Channel by channel: NumPy's loops over a last axis of three are slow.
+        for channel in range(values.shape[-1] - 1):
+            values[..., channel] *= opacity
+    return values
 
 
 def _encode(values, dtype, alpha, linear_light):
+    """The code values of `values`, which is used up."""
     peak = np.float32(np.iinfo(dtype).max)
     if not alpha:
         return _codes(_curve(values) * peak if linear_light else values, dtype)
-    opacity = values[..., -1:]
-    colours = np.divide(values[..., :-1], opacity, out=np.zeros_like(values[..., :-1]), where=opacity > 0)
-    colours = _curve(colours) * peak if linear_light else colours
-    codes = _codes(np.concatenate([colours, opacity * peak], axis=-1), dtype)
-    codes[..., :-1] *= codes[..., -1:] > 0
+    opacity = values[..., -1].copy()
+    # Where the opacity is 0, so are the colours.
+    divisor = np.where(opacity > 0, opacity, np.float32(1))
+    for channel in range(values.shape[-1] - 1):
+        values[..., channel] /= divisor
+    if linear_light:
+        values = _curve(values) * peak
+    values[..., -1] = opacity * peak
+    codes = _codes(values, dtype)
+    codes[codes[..., -1] == 0] = 0
     return codes
 
 
 def _codes(values, dtype):
-    return np.rint(np.clip(values, 0, np.iinfo(dtype).max)).astype(dtype)
+    np.clip(values, 0, np.iinfo(dtype).max, out=values)
+    return np.rint(values, out=values).astype(dtype)
 
 
 @functools.cache
