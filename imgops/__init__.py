@@ -5,6 +5,8 @@
 [[1, 1, 2]]
 """
 
+import importlib
+
 from .blocks import (
     depth_to_space,
     depth_to_space_grad,
@@ -21,6 +23,20 @@ from .taps import AxisMap
 from .threads import get_num_threads, set_num_threads, show_config, simd_level, thread_limit
 
 __version__ = "0.1.0"
+
+# Loaded when first named: not everybody needs them, and pillow brings PIL.
+_SUBMODULES = ("interfaces", "pillow", "reference")
+
+
+def __getattr__(name):
+    if name in _SUBMODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted((*globals(), *_SUBMODULES))
+
 
 __all__ = [
     "AxisMap",

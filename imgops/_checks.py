@@ -14,7 +14,7 @@ from numbers import Rational
 import numpy as np
 from numpy.exceptions import AxisError
 
-from ._dtypes import FLOATING
+from . import _dtypes
 
 DATA_FORMATS = ("NHWC", "NCHW", "NCHW_VECT_C")
 BLOCK_MODES = ("DCR", "CRD")
@@ -39,12 +39,13 @@ def _choices(valid):
 
 
 def suggestion(value, valid):
-    """'; did you mean ...?' with the closest valid name, or nothing."""
-    if not isinstance(value, str):
-        return ""
+    """'; did you mean ...?' with the closest valid name, or what to do where none is close."""
     lower = {name.lower(): name for name in valid}
-    close = difflib.get_close_matches(value.lower(), lower, n=1, cutoff=0.5)
-    return f"; did you mean {lower[close[0]]!r}?" if close else ""
+    close = []
+    if isinstance(value, str) and value:
+        begun = [name for name in lower if name.startswith(value.lower())]
+        close = begun or difflib.get_close_matches(value.lower(), lower, n=1, cutoff=0.5)
+    return f"; did you mean {lower[close[0]]!r}?" if close else "; pass one of these names"
 
 
 def describe_shape(shape, data_format=None):
@@ -259,7 +260,7 @@ def flag(function, argument, value):
 
 
 def gradient_dtype(function, dtype):
-    if dtype.name not in FLOATING:
+    if dtype.name not in _dtypes.FLOATING:
         raise TypeError(
             f"{function}: grad_output must be float16, bfloat16, float32, float64 or complex; got dtype {dtype}; "
             f"convert it, such as grad_output.astype(numpy.float32)"
@@ -268,6 +269,14 @@ def gradient_dtype(function, dtype):
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Depth and space
+
+
+def vector_axis(function, shape):
+    if shape[-1] != 4:
+        raise ValueError(
+            f"{function}: data_format='NCHW_VECT_C' needs a last axis of length 4; "
+            f"x has shape {describe_shape(shape, 'NCHW_VECT_C')}; pass data_format='NCHW' for an array without it"
+        )
 
 
 def blocks(function, shape, block, layout, mode, to_space):
@@ -286,11 +295,8 @@ def blocks(function, shape, block, layout, mode, to_space):
             f"x has shape {tuple(shape)}; add the missing axes"
         )
     channel, height, width = SPATIAL_AXES[layout]
-    if layout == "NCHW_VECT_C" and shape[-1] != 4:
-        raise ValueError(
-            f"{function}: data_format='NCHW_VECT_C' needs a last axis of length 4; "
-            f"x has shape {describe_shape(shape, layout)}; pass data_format='NCHW' for an array without it"
-        )
+    if layout == "NCHW_VECT_C":
+        vector_axis(function, shape)
     result = list(shape)
     if to_space:
         if shape[channel] % block**2:
@@ -364,6 +370,8 @@ def spatial_axes(function, shape, layout):
             f"{function}: data_format={layout!r} needs at least {-min(SPATIAL_AXES[layout])} axes; "
             f"x has shape {tuple(shape)}; pass axes="
         )
+    if layout == "NCHW_VECT_C":
+        vector_axis(function, shape)
     return height % ndim, width % ndim
 
 
@@ -473,6 +481,23 @@ def any_dtype(function, value):
     return dtype
 
 
+def weighted_dtypes(function, dtype, wanted):
+    """(dtype of the result, whether the accumulator is float64) of a weighted forward of `dtype`."""
+    if wanted is None:
+        if dtype.name not in _dtypes.WEIGHTED:
+            weighted_dtype(function, dtype)
+        return _dtypes.native(dtype), _dtypes.needs_double(dtype)
+    wanted = any_dtype(function, wanted)
+    if dtype.kind not in "biufc" and dtype.name not in _dtypes.CODES:
+        weighted_dtype(function, dtype, "convert it to float32 or float64 first")
+    if wanted == dtype and dtype.name in _dtypes.WEIGHTED:
+        return _dtypes.native(dtype), _dtypes.needs_double(dtype)
+    allowed = ("complex64", "complex128") if dtype.kind == "c" else ("float32", "float64")
+    if wanted.name not in allowed:
+        result_dtype(function, wanted)
+    return _dtypes.native(wanted), wanted.name in ("float64", "complex128")
+
+
 def result_dtype(function, dtype):
     raise TypeError(
         f"{function}: dtype must be float32 or float64, or the input's own dtype, in a weighted mode; got {dtype}; "
@@ -484,9 +509,23 @@ def out_dtype_disagrees(function, out, dtype):
     raise TypeError(f"{function}: out and dtype must agree; got out of dtype {out} and dtype={dtype}; leave dtype out")
 
 
+def _why_no_slice(part):
+    """The error for something that is no slice of step 1 between integers, or None."""
+    if not isinstance(part, slice):
+        return TypeError
+    if any(bound is not None and not hasattr(bound, "__index__") for bound in (part.start, part.stop, part.step)):
+        return TypeError
+    return None if part.step is None or operator.index(part.step) == 1 else ValueError
+
+
 def region(function, value, shape):
     """An output region as a tuple of (start, stop), one per axis, none empty."""
-    parts = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if not isinstance(value, (tuple, list, slice)):
+        raise TypeError(
+            f"{function}: output_region must be a tuple of slices, one per axis; got {value!r}; "
+            f"pass such as (slice(0, 8), slice(None))"
+        )
+    parts = (value,) if isinstance(value, slice) else tuple(value)
     if len(parts) != len(shape):
         raise ValueError(
             f"{function}: output_region must have one slice per axis, {len(shape)}; got {len(parts)}; "
@@ -494,8 +533,9 @@ def region(function, value, shape):
         )
     result = []
     for axis, (part, length) in enumerate(zip(parts, shape, strict=True)):
-        if not isinstance(part, slice) or part.step not in (None, 1):
-            raise TypeError(
+        kind = _why_no_slice(part)
+        if kind is not None:
+            raise kind(
                 f"{function}: output_region must hold slices of step 1; got {part!r} for axis {axis}; "
                 f"pass slice(start, stop)"
             )

@@ -107,6 +107,18 @@ def resolve(function, shape, size, scale, axes, data_format, mode, convention, r
     return Request(tuple(shape), tuple(output_shape), axes, tuple(maps), tuple(rows), mode, antialias)
 
 
+def resolve_grad(function, grad_shape, input_size, scale, axes, data_format):
+    """(input shape, output lengths, axes) of the forward whose output has `grad_shape`."""
+    if axes is None and _checks.is_sequence(scale) and not _checks.is_sequence(input_size):
+        axes = resolve_axes(function, grad_shape, None, scale, None, data_format)
+    axes = resolve_axes(function, grad_shape, input_size, None, axes, data_format)
+    input_shape = list(grad_shape)
+    for axis, length in zip(axes, _checks.sizes(function, input_size, len(axes), "input_size"), strict=True):
+        input_shape[axis] = length
+    _checks.element_count(function, input_shape, 1)
+    return tuple(input_shape), tuple(grad_shape[axis] for axis in axes), axes
+
+
 def _holds_maps(convention):
     if _checks.is_sequence(convention):
         return any(isinstance(entry, AxisMap) for entry in convention)

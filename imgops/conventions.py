@@ -60,7 +60,8 @@ class Convention:
         """
         if scale is None:
             scale = Fraction(output_length, input_length)
-        return AxisMap(*self.offsets(input_length, output_length, Fraction(scale)), rounding)
+        scale = _checks.positive("axis_map", "scale", scale)
+        return AxisMap(*self.offsets(input_length, output_length, scale), rounding)
 
 
 def _half_pixel(_n, _m, s):

@@ -15,7 +15,6 @@ from fractions import Fraction
 import numpy as np
 
 from . import _checks, _dtypes, _request
-from .resampling import _weighted_dtypes
 
 __all__ = [
     "depth_to_space",
@@ -164,7 +163,7 @@ def resample(
     if request.mode == "nearest":
         result_dtype = x.dtype if dtype is None else _checks.any_dtype(function, dtype)
     else:
-        result_dtype, double = _weighted_dtypes(function, x.dtype, dtype)
+        result_dtype, double = _checks.weighted_dtypes(function, x.dtype, dtype)
     if out is None:
         _checks.element_count(function, request.output_shape, result_dtype.itemsize)
     else:
@@ -199,17 +198,10 @@ def resample_grad(
     function = "resample_grad"
     grad_output = _checks.as_array(function, grad_output, "grad_output")
     _checks.gradient_dtype(function, grad_output.dtype)
-    shape = grad_output.shape
-    if axes is None and _checks.is_sequence(scale) and not _checks.is_sequence(input_size):
-        axes = _request.resolve_axes(function, shape, None, scale, None, data_format)
-    axes = _request.resolve_axes(function, shape, input_size, None, axes, data_format)
-    input_shape = list(shape)
-    for axis, length in zip(axes, _checks.sizes(function, input_size, len(axes), "input_size"), strict=True):
-        input_shape[axis] = length
+    input_shape, size, axes = _request.resolve_grad(function, grad_output.shape, input_size, scale, axes, data_format)
     request = _request.resolve(
-        function, input_shape, [shape[axis] for axis in axes], scale, axes, data_format, mode, convention, rounding,
-        antialias,
-    )  # fmt: skip
+        function, input_shape, size, scale, axes, data_format, mode, convention, rounding, antialias
+    )
     accumulate = _checks.accumulate(function, accumulate, out)
     _check_threads(function, num_threads)
     dtypes = _dtypes.gradient_outputs(_dtypes.native(grad_output.dtype))

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from . import _checks, _dtypes, _kernels, _request, threads
-from .taps import axis_taps, linear_taps, nearest_taps
+from .taps import LongTaps, axis_table, linear_taps, nearest_taps
 
 # Passes over more than two axes work in slabs whose intermediate array takes at most this many bytes.
 _SLAB_BYTES = 4 * 2**20
@@ -151,15 +151,8 @@ def resample_grad(
     function = "resample_grad"
     grad_output = _checks.as_array(function, grad_output, "grad_output")
     _checks.gradient_dtype(function, grad_output.dtype)
-    shape = grad_output.shape
-    if axes is None and _checks.is_sequence(scale) and not _checks.is_sequence(input_size):
-        axes = _request.resolve_axes(function, shape, None, scale, None, data_format)
-    axes = _request.resolve_axes(function, shape, input_size, None, axes, data_format)
-    input_shape = list(shape)
-    for axis, length in zip(axes, _checks.sizes(function, input_size, len(axes), "input_size"), strict=True):
-        input_shape[axis] = length
-    size = tuple(shape[axis] for axis in axes)
-    plan = _plan(function, tuple(input_shape), size, scale, axes, data_format, mode, convention, rounding, antialias)
+    input_shape, size, axes = _request.resolve_grad(function, grad_output.shape, input_size, scale, axes, data_format)
+    plan = _plan(function, input_shape, size, scale, axes, data_format, mode, convention, rounding, antialias)
     return plan._backward(function, grad_output, out, accumulate, num_threads)
 
 
@@ -239,20 +232,27 @@ class ResamplePlan:
             "ResamplePlan", shape, size, scale, axes, data_format, mode, convention, rounding, antialias
         )
         _checks.element_count("ResamplePlan", request.output_shape, 1)
-        self._set(request.input_shape, request.output_shape, request.mode, _ordered_taps(request))
+        self._set(request.input_shape, request.output_shape, request.mode, request)
 
-    def _set(self, input_shape, output_shape, mode, passes):
+    def _set(self, input_shape, output_shape, mode, request=None):
         self.input_shape = input_shape
         self.output_shape = output_shape
         self._mode = mode
-        # (axis, Taps) in the order in which they are applied, which depends on the scales alone.
-        self._passes = passes
+        self._request = request
 
     @classmethod
     def _from_request(cls, request):
         plan = cls.__new__(cls)
-        plan._set(request.input_shape, request.output_shape, request.mode, _ordered_taps(request))
+        plan._set(request.input_shape, request.output_shape, request.mode, request)
         return plan
+
+    @functools.cached_property
+    def _passes(self):
+        """(axis, table) in the order in which they are applied, which depends on the scales alone.
+
+        Made when first used: after a result too large for memory was refused.
+        """
+        return _ordered_tables(self._request)
 
     def __repr__(self):
         axes = ", ".join(str(axis) for axis in sorted(axis for axis, _ in self._passes))
@@ -340,14 +340,15 @@ class ResamplePlan:
             input_shape[axis] = last - first
             passes.append((axis, taps))
         plan = ResamplePlan.__new__(ResamplePlan)
-        plan._set(tuple(input_shape), output_shape, self._mode, tuple(passes))
+        plan._set(tuple(input_shape), output_shape, self._mode)
+        plan._passes = tuple(passes)
         return plan
 
     def _forward(self, function, x, out, dtype, num_threads):
         num_threads = threads.resolve(function, num_threads)
         if self._mode == "nearest":
             return self._pick(function, x, out, dtype, num_threads)
-        result_dtype, double = _weighted_dtypes(function, x.dtype, dtype)
+        result_dtype, double = _checks.weighted_dtypes(function, x.dtype, dtype)
         if out is None:
             _checks.element_count(function, self.output_shape, result_dtype.itemsize)
             out = np.empty(self.output_shape, result_dtype)
@@ -355,7 +356,9 @@ class ResamplePlan:
             if dtype is not None and out.dtype != result_dtype:
                 _checks.out_dtype_disagrees(function, out.dtype, result_dtype)
             _checks.output(function, out, self.output_shape, (result_dtype,))
-        _weigh(x, _without_identities(self._passes), out, double, False, num_threads)
+        if x.dtype.name not in _dtypes.CODES:
+            x = x.astype(result_dtype)
+        _weigh(x, self._passes, out, double, False, num_threads)
         return out
 
     def _pick(self, function, x, out, dtype, num_threads):
@@ -372,10 +375,11 @@ class ResamplePlan:
         elif np.may_share_memory(x, out):
             x = x.copy()
         if out.size:
-            tables = [None] * x.ndim
-            for axis, taps in self._passes:
-                tables[axis] = taps.starts
-            _kernels.resample.nearest(x, tuple(tables), out, num_threads)
+            for part, passes, target in _windows(x, self._passes, out):
+                tables = [None] * x.ndim
+                for axis, taps in passes:
+                    tables[axis] = taps.starts
+                _kernels.resample.nearest(part, tuple(tables), target, num_threads)
         return out
 
     def _backward(self, function, grad_output, out, accumulate, num_threads):
@@ -388,7 +392,7 @@ class ResamplePlan:
         else:
             _checks.output(function, out, self.input_shape, dtypes)
         double = _dtypes.needs_double(grad_output.dtype, out.dtype)
-        passes = tuple((axis, _transposed(taps)) for axis, taps in reversed(_without_identities(self._passes)))
+        passes = tuple((axis, _transposed(taps)) for axis, taps in reversed(self._passes))
         _weigh(grad_output, passes, out, double, accumulate, num_threads)
         return out
 
@@ -440,8 +444,8 @@ def _cached_plan(function, shape, arguments):
     return _make_plan(function, shape, tuple(_plain(argument) for argument in arguments))
 
 
-def _ordered_taps(request):
-    """(axis, Taps) in the order of the passes: shrinking axes first, in order; then growing ones, last axis first."""
+def _ordered_tables(request):
+    """(axis, table) in the order of the passes: shrinking axes first, in order; then growing ones, last axis first."""
 
     def place(entry):
         axis, axis_map = entry[:2]
@@ -449,47 +453,42 @@ def _ordered_taps(request):
 
     entries = sorted(zip(request.axes, request.maps, request.rows, strict=True), key=place)
     return tuple(
-        (axis, _taps(request, axis, axis_map, convention, scale)) for axis, axis_map, (convention, scale) in entries
+        (axis, _axis_table(request, axis, axis_map, convention, scale))
+        for axis, axis_map, (convention, scale) in entries
     )
 
 
-def _taps(request, axis, axis_map, convention, scale):
+def _axis_table(request, axis, axis_map, convention, scale):
     lengths = request.input_shape[axis], request.output_shape[axis]
     if request.mode == "nearest" and convention is not None and convention.nearest is not None:
         return nearest_taps(lengths[0], convention.nearest(*lengths, scale))
     widened = request.antialias and axis_map.scale < 1
     if request.mode == "linear" and not widened and convention is not None and convention.linear is not None:
         return linear_taps(lengths[0], *convention.linear(*lengths, scale))
-    return axis_taps(*lengths, axis_map, request.mode, request.antialias)
+    return axis_table(*lengths, axis_map, request.mode, request.antialias)
 
 
-def _without_identities(passes):
-    return tuple(entry for entry in passes if not entry[1].is_identity)
+def _windows(x, passes, out):
+    """(part of x, passes with short tables, part of out), over all of out: long axes part by part."""
+    for index, (axis, table) in enumerate(passes):
+        if isinstance(table, LongTaps):
+            for start in range(0, table.output_length, table.step):
+                stop = min(start + table.step, table.output_length)
+                window, first, last = table.short_window(start, stop)
+                shorter = (*passes[:index], (axis, window), *passes[index + 1 :])
+                yield from _windows(_along(x, axis, first, last), shorter, _along(out, axis, start, stop))
+            return
+    yield x, passes, out
 
 
 def _transposed(taps):
     """The transpose, made once per table."""
+    if isinstance(taps, LongTaps):
+        return taps.transpose()
     tables = taps._kernel_tables
     if "transpose" not in tables:
         tables["transpose"] = taps.transpose()
     return tables["transpose"]
-
-
-def _weighted_dtypes(function, dtype, wanted):
-    """(dtype of the result, whether the accumulator is float64) of a weighted forward."""
-    if wanted is None:
-        if dtype.name not in _dtypes.WEIGHTED:
-            _checks.weighted_dtype(function, dtype)
-        return _dtypes.native(dtype), _dtypes.needs_double(dtype)
-    wanted = _checks.any_dtype(function, wanted)
-    if dtype.name not in _dtypes.CODES:
-        _checks.weighted_dtype(function, dtype, "convert it to float32 or float64 first")
-    if wanted == dtype and dtype.name in _dtypes.WEIGHTED:
-        return _dtypes.native(dtype), _dtypes.needs_double(dtype)
-    allowed = ("complex64", "complex128") if dtype.kind == "c" else ("float32", "float64")
-    if wanted.name not in allowed:
-        _checks.result_dtype(function, wanted)
-    return _dtypes.native(wanted), wanted.name in ("float64", "complex128")
 
 
 def _table(taps, double):
@@ -539,7 +538,9 @@ def _weigh(x, passes, out, double, accumulate, num_threads):
     parts = _dtypes.parts(out.dtype)
     if parts > _dtypes.parts(x.dtype):
         x = x.astype(out.dtype)
-    _apply(x, passes, out, double, accumulate, num_threads)
+    for part, short, target in _windows(x, passes, out):
+        needed = tuple(entry for entry in short if not entry[1].is_identity)
+        _apply(part, needed, target, double, accumulate, num_threads)
 
 
 def _apply(x, passes, out, double, accumulate, num_threads):

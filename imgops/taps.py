@@ -6,6 +6,7 @@ Index arithmetic is exact: a coordinate is a fraction (slope * output + intercep
 indices come from integer division, never from a rounded product.
 """
 
+import bisect
 import functools
 import math
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from . import _checks
 _HALF = Fraction(1, 2)
 # Tables of longer axes are made for each call rather than kept: at most 128 tables of this length are alive.
 _CACHED_LENGTH = 16384
+# Tables of axes longer than this are made in parts, for this many samples at a time.
+_LONG = 2**18
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,7 @@ class Taps:
         starts = np.zeros(self.input_length, np.int64)
         read = counts > 0
         starts[read] = outputs[order][offsets[:-1][read]]
+        starts = np.maximum.accumulate(starts)
         return Taps(self.output_length, starts, counts, self.weights[order])
 
     def input_range(self, start, stop):
@@ -158,6 +162,18 @@ class Taps:
         weights = self.weights[self.offsets[start] : self.offsets[stop]]
         return Taps(last - first, self.starts[start:stop] - first, self.counts[start:stop], weights), first, last
 
+    def moved(self, input_length, distance):
+        """The same rows on an axis of another length, every input index moved by `distance`."""
+        return Taps(input_length, self.starts + distance, self.counts, self.weights)
+
+    def selected(self, start, stop):
+        """The rows start..stop; those outside the table have no taps."""
+        before, after = max(0, -start), max(0, stop - self.output_length)
+        rows = slice(max(start, 0), min(stop, self.output_length))
+        weights = self.weights[self.offsets[rows.start] : self.offsets[rows.stop]]
+        starts = np.pad(self.starts[rows], (before, after), mode="edge")
+        return Taps(self.input_length, starts, np.pad(self.counts[rows], (before, after)), weights)
+
     @property
     def is_identity(self):
         return (
@@ -165,6 +181,66 @@ class Taps:
             and bool(np.all(self.weights == 1.0))
             and bool(np.all(self.starts == np.arange(self.output_length)))
         )
+
+
+class LongTaps:
+    """The table of a long axis: like Taps, with rows made when they are needed and never all at once.
+
+    Parameters
+    ----------
+    input_length, output_length : int
+    part : callable
+        ``(start, stop) -> Taps`` of the outputs start..stop, on all inputs.
+    """
+
+    is_identity = False
+
+    def __init__(self, input_length, output_length, part):
+        self.input_length = input_length
+        self.output_length = output_length
+        self._part = part
+
+    @property
+    def step(self):
+        """Outputs of one part, few enough that their inputs are not many more."""
+        return max(1, _LONG * self.output_length // max(self.input_length, self.output_length))
+
+    def _extent(self, output):
+        return self._part(output, output + 1).input_range(0, 1)
+
+    def input_range(self, start, stop):
+        """(first, last + 1) input index that outputs start..stop read; neither ever decreases along the outputs."""
+        return self._extent(start)[0], self._extent(stop - 1)[1]
+
+    def short_window(self, start, stop):
+        """(Taps of the outputs start..stop on their own inputs, first input, last input + 1)."""
+        return self._part(start, stop).window(0, stop - start)
+
+    def window(self, start, stop):
+        """As short_window, and long again where it must be."""
+        if stop - start <= self.step:
+            return self.short_window(start, stop)
+        first, last = self.input_range(start, stop)
+
+        def part(begin, end):
+            return self._part(start + begin, start + end).moved(last - first, -first)
+
+        return LongTaps(last - first, stop - start, part), first, last
+
+    def transpose(self):
+        """The table of the gradient, long too."""
+        return LongTaps(self.output_length, self.input_length, self._transposed_part)
+
+    def _transposed_part(self, start, stop):
+        outputs = range(self.output_length)
+        begin = bisect.bisect_right(outputs, start, key=lambda output: self._extent(output)[1])
+        end = bisect.bisect_left(outputs, stop, key=lambda output: self._extent(output)[0])
+        if begin >= end:
+            empty = np.zeros(stop - start, np.int64)
+            return Taps(self.output_length, empty, empty, np.empty(0))
+        taps, first, _ = self.short_window(begin, end)
+        rows = taps.transpose().moved(self.output_length, begin)
+        return rows.selected(start - first, stop - first)
 
 
 def axis_taps(input_length, output_length, axis_map, mode="linear", antialias=False):
@@ -192,19 +268,30 @@ def axis_taps(input_length, output_length, axis_map, mode="linear", antialias=Fa
            [0.25, 0.75],
            [0.  , 1.  ]])
     """
-    make = _axis_taps_cached if max(input_length, output_length) <= _CACHED_LENGTH else _axis_taps
-    return make(input_length, output_length, axis_map, mode, antialias)
+    return _axis_taps_cached(input_length, output_length, axis_map, mode, antialias)
 
 
-def _axis_taps(input_length, output_length, axis_map, mode, antialias):
+def axis_table(input_length, output_length, axis_map, mode="linear", antialias=False):
+    """As `axis_taps`, but LongTaps for a long axis and kept for a short one."""
+    longest = max(input_length, output_length)
+    if longest <= _CACHED_LENGTH:
+        return _axis_taps_cached(input_length, output_length, axis_map, mode, antialias)
+    part = functools.partial(_axis_part, input_length, axis_map, mode, antialias)
+    return part(0, output_length) if longest <= _LONG else LongTaps(input_length, output_length, part)
+
+
+def _axis_part(input_length, axis_map, mode, antialias, start, stop):
+    """Taps of the outputs start..stop on all inputs."""
     if mode == "nearest":
-        return nearest_taps(input_length, nearest_indices(input_length, output_length, axis_map))
+        return nearest_taps(input_length, nearest_indices(input_length, stop, axis_map, start))
     if antialias and axis_map.scale < 1:
-        return _antialias_taps(input_length, output_length, axis_map)
-    return linear_taps(input_length, *_linear_positions(input_length, output_length, axis_map))
+        return _antialias_taps(input_length, axis_map, start, stop)
+    return linear_taps(input_length, *_linear_positions(input_length, axis_map, start, stop))
 
 
-_axis_taps_cached = functools.lru_cache(maxsize=128)(_axis_taps)
+@functools.lru_cache(maxsize=128)
+def _axis_taps_cached(input_length, output_length, axis_map, mode, antialias):
+    return _axis_part(input_length, axis_map, mode, antialias, 0, output_length)
 
 
 def nearest_taps(input_length, indices):
@@ -221,16 +308,16 @@ def linear_taps(input_length, lower, fraction):
     return Taps(input_length, lower, counts, pairs[keep])
 
 
-def _numerators(axis_map, output_length, factor=1):
+def _numerators(axis_map, start, stop, factor=1):
     """(numerator of every coordinate, denominator), both times `factor`: int64, or Python ints where these overflow."""
     slope, intercept, denominator = (factor * value for value in axis_map._integers())
-    fits = abs(slope) * output_length + abs(intercept) + 2 * denominator < 2**62
-    outputs = np.arange(output_length, dtype=np.int64 if fits else object)
+    fits = abs(slope) * stop + abs(intercept) + 2 * denominator < 2**62
+    outputs = np.arange(start, stop, dtype=np.int64 if fits else object)
     return outputs * slope + intercept, denominator
 
 
-def nearest_indices(input_length, output_length, axis_map):
-    """Input index of every output by the map's rounding, clamped to the axis, as int64 (output_length,).
+def nearest_indices(input_length, output_length, axis_map, start=0):
+    """Input index of the outputs start..output_length by the map's rounding, clamped to the axis, as int64.
 
     Examples
     --------
@@ -238,7 +325,7 @@ def nearest_indices(input_length, output_length, axis_map):
     array([0, 2])
     """
     # Twice the coordinate, so that a half is an integer too.
-    numerators, denominator = _numerators(axis_map, output_length, 2)
+    numerators, denominator = _numerators(axis_map, start, output_length, 2)
     half = denominator // 2
     rounding = axis_map.rounding
     if rounding == "floor":
@@ -252,9 +339,9 @@ def nearest_indices(input_length, output_length, axis_map):
     return np.clip(indices, 0, input_length - 1).astype(np.int64)
 
 
-def _linear_positions(input_length, output_length, axis_map):
+def _linear_positions(input_length, axis_map, start, stop):
     """(lower neighbour, fraction) of every clamped coordinate; the fraction is correctly rounded to float64."""
-    numerators, denominator = _numerators(axis_map, output_length)
+    numerators, denominator = _numerators(axis_map, start, stop)
     numerators = np.clip(numerators, 0, (input_length - 1) * denominator)
     lower = numerators // denominator
     remainder = numerators - lower * denominator
@@ -263,17 +350,17 @@ def _linear_positions(input_length, output_length, axis_map):
     return lower.astype(np.int64), (remainder / denominator).astype(np.float64)
 
 
-def _antialias_taps(input_length, output_length, axis_map):
+def _antialias_taps(input_length, axis_map, start, stop):
     """Triangle of half width 1 / scale around the coordinate, over the samples strictly inside it, normalised."""
     # The half width, 1 / scale, over the same denominator as the coordinates is their slope.
     support, _, denominator = axis_map._integers()
-    numerators, _ = _numerators(axis_map, output_length)
+    numerators, _ = _numerators(axis_map, start, stop)
     # Beyond the edge pixel's outer border the picture ends and its edge repeats.
     numerators = np.clip(2 * numerators, -denominator, (2 * input_length - 1) * denominator)
     first = np.maximum((numerators - 2 * support) // (2 * denominator) + 1, 0).astype(np.int64)
     last = np.minimum(-(-(numerators + 2 * support) // (2 * denominator)) - 1, input_length - 1).astype(np.int64)
     counts = last - first + 1
-    outputs = np.repeat(np.arange(output_length), counts)
+    outputs = np.repeat(np.arange(stop - start), counts)
     offsets = np.concatenate(([0], np.cumsum(counts)))
     inputs = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, counts)
     coordinate = (numerators / (2 * denominator)).astype(np.float64)
