@@ -7,7 +7,7 @@ import pytest
 
 _COMMON = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
 hypothesis.settings.register_profile("fast", max_examples=40, derandomize=True, database=None, **_COMMON)
-hypothesis.settings.register_profile("thorough", max_examples=1000, **_COMMON)
+hypothesis.settings.register_profile("thorough", max_examples=400, **_COMMON)
 # The default is the same run every time; HYPOTHESIS_PROFILE=thorough searches on, with fresh seeds.
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 

@@ -1,10 +1,18 @@
 """Hypothesis strategies by shape letters, strides and dtypes."""
 
+import os
 from fractions import Fraction
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 from oracles import BFLOAT16
+
+
+def examples(count):
+    """Settings of a test that wants other than the profile's number of examples; a thorough run has ten times that."""
+    return settings(max_examples=count * (10 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 1))
+
 
 BLOCKS = (1, 2, 3, 4, 5, 7)
 DATA_FORMATS = ("NHWC", "NCHW", "NCHW_VECT_C")

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import CONVENTIONS, apply, assert_same_bits, axis_matrix, triangle_matrix
-from strategies import FLOATS, WEIGHTED, dtype_name, layouts, resample_cases, scales, seeds, values
+from strategies import FLOATS, WEIGHTED, dtype_name, examples, layouts, resample_cases, scales, seeds, values
 
 import imgops
 
@@ -39,7 +39,7 @@ def plan_of(case, **options):
     seed=seeds,
     layout=layouts(),
 )
-@settings(max_examples=120)
+@examples(120)
 def test_a_plan_gives_the_bits_of_resample(case, kind, convention, dtype, scale, seed, layout):
     shape, axes, size = case
     options = {**kind, "convention": convention}
@@ -130,7 +130,7 @@ def test_input_region_is_the_exact_hull_of_what_is_read(kind, case, convention, 
     seed=seeds,
     data=st.data(),
 )
-@settings(max_examples=80)
+@examples(80)
 def test_a_window_is_bit_equal_to_the_whole(kind, case, convention, scale, dtype, seed, data):
     plan = plan_of(case, **kind, convention=convention, scale=scale)
     x = values(plan.input_shape, dtype, seed)

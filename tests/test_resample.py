@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import (
     BFLOAT16,
@@ -30,6 +30,7 @@ from strategies import (
     SCALES,
     WEIGHTED,
     dtype_name,
+    examples,
     fill,
     layouts,
     resample_cases,
@@ -103,7 +104,7 @@ def test_ties_of_dyadic_weights_go_to_even(dtype, seed, shape, up):
     scale=st.none() | scales,
     seed=seeds,
 )
-@settings(max_examples=30)
+@examples(30)
 def test_linear_of_every_dtype_against_fractions(dtype, case, convention, scale, seed):
     shape, axes, size = case
     x = values(shape, dtype, seed)
@@ -153,7 +154,7 @@ def test_nearest_carries_every_dtype_byte_for_byte(dtype, case, convention, roun
 
 @pytest.mark.parametrize("mode", MODES)
 @given(data=st.data(), seed=seeds)
-@settings(max_examples=60)
+@examples(60)
 def test_one_to_eight_axes_any_of_them_resampled(mode, data, seed):
     ndim = data.draw(st.integers(1, 8))
     shape = tuple(data.draw(st.integers(1, 3)) for _ in range(ndim))
@@ -392,7 +393,7 @@ def test_complex_goes_part_by_part(dtype, options):
     dtype=st.sampled_from(FLOATS),
     data=st.data(),
 )
-@settings(max_examples=150)
+@examples(150)
 def test_nan_and_infinity_travel_only_along_taps(n, m, convention, dtype, data):
     special = st.sampled_from((0.0, 1.0, 1.0, math.nan, math.inf, -math.inf))
     x = np.array([data.draw(special) for _ in range(n)], dtype)
@@ -469,7 +470,7 @@ def test_subnormals_survive():
     layout=layouts(),
     out_layout=layouts(readonly=False),
 )
-@settings(max_examples=120)
+@examples(120)
 def test_the_same_bits_for_any_strides(options, case, dtype, seed, layout, out_layout):
     shape, axes, size = case
     x = values(shape, dtype, seed)
@@ -516,7 +517,7 @@ def test_bytes_between_the_elements_of_out_are_left_alone(mode):
     offset=st.integers(0, 30),
     flip=st.booleans(),
 )
-@settings(max_examples=80)
+@examples(80)
 def test_out_may_overlap_the_input(case, mode, seed, offset, flip):
     shape, axes, size = case
     out_shape = list(shape)

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import (
     BFLOAT16,
@@ -18,7 +18,19 @@ from oracles import (
     to_fractions,
     triangle_matrix,
 )
-from strategies import COMPLEX, FLOATS, LAYOUTS, dtype_name, layouts, offsets, resample_cases, scales, seeds, values
+from strategies import (
+    COMPLEX,
+    FLOATS,
+    LAYOUTS,
+    dtype_name,
+    examples,
+    layouts,
+    offsets,
+    resample_cases,
+    scales,
+    seeds,
+    values,
+)
 
 import imgops
 
@@ -85,7 +97,7 @@ def test_edge_repeats_fall_on_the_edge_sample():
     scale=st.none() | scales,
     seed=seeds,
 )
-@settings(max_examples=30)
+@examples(30)
 def test_against_the_transposed_table(mode, dtype, case, convention, scale, seed):
     shape, axes, size = case
     grad_output = values(output_shape(shape, axes, size), dtype, seed)
@@ -233,7 +245,7 @@ def test_nan_and_infinity_reach_only_the_samples_read(n, m, o, mode, bad):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", FLOATS, ids=dtype_name)
 @given(case=resample_cases(max_ndim=3, max_length=4), seed=seeds, layout=layouts(readonly=False))
-@settings(max_examples=25)
+@examples(25)
 def test_accumulate_adds_and_rounds_once(mode, dtype, case, seed, layout):
     shape, axes, size = case
     grad_output = values(output_shape(shape, axes, size), dtype, seed)
@@ -292,7 +304,7 @@ def test_without_accumulate_whatever_out_held_is_gone():
     out_layout=layouts(readonly=False),
     accumulate=st.booleans(),
 )
-@settings(max_examples=80)
+@examples(80)
 def test_the_same_bits_for_any_strides(mode, case, dtype, seed, layout, out_layout, accumulate):
     shape, axes, size = case
     input_size = [shape[axis] for axis in axes]
