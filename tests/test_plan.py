@@ -183,6 +183,24 @@ def test_any_chunking_equals_the_whole(dtype, size, kind):
     assert_same_bits(out, whole)
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize(("n", "m"), [(400_001, 300_007), (300_007, 400_001), (5, 400_000), (400_000, 5)])
+def test_windows_of_long_axes(n, m, kind):
+    x = values((2, n), "f4", 0)
+    plan = imgops.ResamplePlan(x.shape, m, axes=1, **kind)
+    whole = plan(x)
+    for start, stop in ((0, m), (0, 1), (m - 2, m), (m // 3, m // 3 + 2), (1, m - 1)):
+        region = (slice(0, 2), slice(start, stop))
+        part = plan.input_region(region)
+        assert_same_bits(plan.window(region)(x[part]), whole[region])
+        # The hull is tight: its ends are read.
+        marked = np.zeros((2, n), "f4")
+        marked[:, [part[1].start, part[1].stop - 1]] = np.nan
+        read = np.isnan(plan(marked)[region])
+        assert read[:, 0].all()
+        assert read[:, -1].all()
+
+
 def test_regions_read_like_slices():
     plan = imgops.ResamplePlan((5, 7, 3), (10, 14))
     every = (slice(0, 10), slice(0, 14), slice(0, 3))

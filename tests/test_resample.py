@@ -17,7 +17,9 @@ from oracles import (
     axis_matrix,
     exact,
     machine_epsilon,
+    nearest_indices_all,
     scaled_length,
+    to_float,
     to_fractions,
     triangle_matrix,
 )
@@ -29,6 +31,7 @@ from strategies import (
     LAYOUTS,
     SCALES,
     WEIGHTED,
+    Layout,
     dtype_name,
     examples,
     fill,
@@ -556,6 +559,38 @@ def test_array_likes_are_accepted():
     expected = imgops.resample(x, (3, 5))
     for like in (memoryview(x), OnlyDLPack(x), x.astype("f4").tolist()):
         np.testing.assert_allclose(imgops.resample(like, (3, 5)), expected, rtol=1e-6)
+
+
+LONG = [(400_001, 300_007), (300_007, 400_001), (5, 300_000), (300_000, 5), (300_001, 300_001)]
+
+
+def half_pixel_neighbours(n, m):
+    """(lower, upper, fraction) of every output, by integers and one division."""
+    top, bottom = (2 * np.arange(m) + 1) * n - m, 2 * m
+    top = np.clip(top, 0, (n - 1) * bottom)
+    lower = top // bottom
+    return lower, np.minimum(lower + 1, n - 1), (top - lower * bottom) / bottom
+
+
+@pytest.mark.parametrize(("n", "m"), LONG)
+def test_axes_longer_than_any_table(n, m):
+    lower, upper, fraction = half_pixel_neighbours(n, m)
+    x = values((n,), "f8", 0)
+    expected = x[lower] * (1 - fraction) + x[upper] * fraction
+    np.testing.assert_allclose(imgops.resample(x, m), expected, rtol=0, atol=1e-14)
+    picked = imgops.resample(x, m, mode="nearest")
+    np.testing.assert_array_equal(picked, x[nearest_indices_all("half_pixel", "half_down", [n], [m])[0]])
+
+    # Beside another resampled axis, complex, into strides.
+    picture = values((3, n, 2), "c8", 1)
+    out = Layout(3, (1, -2)).empty((5, m, 2), "c8")
+    assert imgops.resample(picture, (5, m), axes=(0, 1), out=out) is out
+    assert_same_bits(out, imgops.resample(picture, (5, m), axes=(0, 1)))
+    few = slice(m // 2, m // 2 + 5)
+    columns = picture.astype("c16")[:, lower[few]] * (1 - fraction[few, None])
+    columns += picture.astype("c16")[:, upper[few]] * fraction[few, None]
+    expected = np.tensordot(to_float(axis_matrix(3, 5)), columns, 1)
+    np.testing.assert_allclose(out[:, few], expected, rtol=0, atol=1e-5)
 
 
 def test_strides_past_two_gibibytes():

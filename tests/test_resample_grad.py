@@ -378,6 +378,24 @@ def test_which_axes_get_the_gradient():
     assert shape((5, 7, 3), 4, axes=-1) == (5, 7, 4)
 
 
+@pytest.mark.parametrize(("n", "m"), [(400_001, 300_007), (300_007, 400_001), (5, 400_000), (400_000, 5)])
+def test_axes_longer_than_any_table(n, m):
+    top, bottom = (2 * np.arange(m) + 1) * n - m, 2 * m
+    lower, rest = np.divmod(np.clip(top, 0, (n - 1) * bottom), bottom)
+    grad_output = values((m,), "f8", 0)
+    expected = np.bincount(lower, grad_output * (1 - rest / bottom), n)
+    expected += np.bincount(np.minimum(lower + 1, n - 1), grad_output * (rest / bottom), n)
+    out = np.ones(n)
+    imgops.resample_grad(grad_output, n, out=out, accumulate=True)
+    np.testing.assert_allclose(out, 1 + expected, rtol=0, atol=1e-9)
+    picked = np.clip(-((m - top) // bottom), 0, n - 1)
+    grad = imgops.resample_grad(grad_output, n, mode="nearest")
+    np.testing.assert_allclose(grad, np.bincount(picked, grad_output, n), rtol=0, atol=1e-9)
+    x = values((n,), "f8", 1)
+    adjoint = inner(x, imgops.resample_grad(grad_output, n, antialias=True))
+    np.testing.assert_allclose(inner(imgops.resample(x, m, antialias=True), grad_output), adjoint, rtol=0, atol=1e-8)
+
+
 def test_pictures_large_enough_for_threads():
     grad_output = values((613, 422, 3), "f4", 0)
     for mode in MODES:
