@@ -2,8 +2,10 @@
 
 Every cell is one operator on one array. Each peer that is installed computes it with the same number of threads, into a
 warm output where the peer takes one; its result is held against that of imgops before anything is timed. Then the peers
-take turns (A B A B ...) in one process; the figure is the median of the turns, the ratio is peer / imgops (above 1:
-imgops is faster).
+take turns (A B A B ...) in one process. A turn starts with a pause, since threads of the peer before may still spin on
+a core that this one needs; its first call ("after a pause") wakes the threads and is told apart from the steady calls
+that follow ("steady"). Both figures are medians over the turns; the ratio is peer / imgops of the steady calls (above
+1: imgops is faster).
 
 Adding a cell is one row of CELLS; adding a peer is one function with `@peer(operator, name)`.
 """
@@ -12,6 +14,7 @@ Adding a cell is one row of CELLS; adding a peer is one function with `@peer(ope
 
 import argparse
 import json
+import os
 import platform
 import statistics
 import sys
@@ -23,7 +26,7 @@ import numpy as np
 
 import imgops
 
-MINIMUM_TURN = 0.004  # seconds; a turn repeats a short call until it has taken this long
+PAUSE, WAKE, STEADY = 0.05, 0.015, 0.015  # seconds of a turn: idle, untimed calls, timed calls
 
 
 @dataclass(frozen=True)
@@ -316,12 +319,28 @@ class Row:
     name: str
     run: object = None
     note: str = ""
-    repeat: int = 1
-    turns: list = field(default_factory=list)
+    firsts: list = field(default_factory=list)  # seconds of the first call after a pause, one for each turn
+    turns: list = field(default_factory=list)  # seconds of a steady call, one for each turn
 
     @property
     def seconds(self):
         return statistics.median(self.turns)
+
+    def turn(self):
+        time.sleep(PAUSE)
+        self.firsts.append(self._repeat(0))
+        self._repeat(WAKE)
+        self.turns.append(self._repeat(STEADY))
+
+    def _repeat(self, seconds):
+        """Mean time of as many calls as fit into so many seconds, at least one."""
+        calls, start = 0, time.perf_counter()
+        while True:
+            self.run()
+            calls += 1
+            passed = time.perf_counter() - start
+            if passed >= seconds:
+                return passed / calls
 
 
 def prepare(cell, threads):
@@ -351,18 +370,10 @@ def prepare(cell, threads):
 
 
 def measure(rows, rounds):
-    running = [row for row in rows if row.run]
-    for row in running:
-        start = time.perf_counter()
-        row.run()
-        once = time.perf_counter() - start
-        row.repeat = max(1, round(MINIMUM_TURN / max(once, 1e-7)))
     for _ in range(rounds):
-        for row in running:
-            start = time.perf_counter()
-            for _ in range(row.repeat):
-                row.run()
-            row.turns.append((time.perf_counter() - start) / row.repeat)
+        for row in rows:
+            if row.run:
+                row.turn()
 
 
 def version(module):
@@ -380,11 +391,17 @@ def processor():
         return platform.processor() or platform.machine()
 
 
+def load_average():
+    """Processes that ran or waited in the last minute, None where the system does not say."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+
+
 def machine(threads):
     modules = ("imgops", "numpy", "torch", "onnxruntime", "cv2", "PIL")
     return {
         "processor": processor(),
         "threads": threads,
+        "load_before": load_average(),
         "simd_level": imgops.simd_level(),
         "python": platform.python_version(),
         "versions": {module: version(module) for module in modules if version(module)},
@@ -393,27 +410,29 @@ def machine(threads):
 
 def show(cell, rows):
     print(f"\n{cell.title}, {cell.dtype} {cell.layout} {'x'.join(map(str, cell.shape))}")
+    print(f"  {'':28}{'steady':>12}{'ratio':>10}{'after a pause':>16}")
     own = rows[0].seconds
     for row in rows:
         if row.run:
-            ratio = "" if row is rows[0] else f"{row.seconds / own:6.2f} x"
-            print(f"  {row.name:28}{row.seconds * 1e3:9.3f} ms {ratio:>9}  {row.note}")
+            ratio = f"{row.seconds / own:.2f} x"
+            first = statistics.median(row.firsts)
+            print(f"  {row.name:28}{row.seconds * 1e3:9.3f} ms{ratio:>10}{first * 1e3:13.3f} ms  {row.note}")
         else:
-            print(f"  {row.name:28}{'-':>9}{'':13}  {row.note}")
+            print(f"  {row.name:28}{'-':>12}{'':26}  {row.note}")
 
 
 def as_json(cell, rows):
     return {
         "operator": cell.operator, "title": cell.title, "dtype": cell.dtype, "layout": cell.layout,
         "shape": cell.shape, "size": cell.size, "block": cell.block,
-        "peers": [{"name": row.name, "seconds": row.seconds, "turns": row.turns, "note": row.note}
+        "peers": [{"name": row.name, "seconds": row.seconds, "turns": row.turns, "firsts": row.firsts, "note": row.note}
                   for row in rows if row.run],
     }  # fmt: skip
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="Time imgops beside its peers.")
-    parser.add_argument("--quick", action="store_true", help="7 turns rather than 41")
+    parser.add_argument("--quick", action="store_true", help="5 turns rather than 15")
     parser.add_argument("--threads", type=int, default=imgops.get_num_threads(), help="for imgops and for every peer")
     parser.add_argument("--only", default="", metavar="WORD", help="only cells whose operator, dtype or layout has it")
     parser.add_argument("--json", metavar="FILE", help="write every turn there as well")
@@ -423,6 +442,10 @@ def main(arguments=None):
     facts = machine(options.threads)
     print(", ".join([facts["processor"], f"{options.threads} threads", f"SIMD {facts['simd_level']}"]))
     print(", ".join(f"{name} {number}" for name, number in facts["versions"].items()))
+    if (facts["load_before"] or 0) > 0.5 and not options.check:
+        print(
+            f"other programs are running (load {facts['load_before']:.1f}): threads wait for a core, figures are too high"
+        )
     cells = [cell for cell in CELLS if options.only in (cell.operator, cell.dtype, cell.layout, "")]
     if not cells:
         parser.error(f"no cell has {options.only!r} as its operator, dtype or layout")
@@ -433,7 +456,7 @@ def main(arguments=None):
                 print(f"{cell.operator:15}{cell.dtype:9}{cell.layout:6}{row.name:28}{row.note}")
             continue
         rows = prepare(cell, options.threads)
-        measure(rows, 7 if options.quick else 41)
+        measure(rows, 5 if options.quick else 15)
         show(cell, rows)
         report.append(as_json(cell, rows))
     if options.json:
