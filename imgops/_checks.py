@@ -18,9 +18,9 @@ from . import _dtypes
 
 DATA_FORMATS = ("NHWC", "NCHW", "NCHW_VECT_C")
 BLOCK_MODES = ("DCR", "CRD")
-RESAMPLE_MODES = ("nearest", "linear")
+RESAMPLE_MODES = ("nearest", "linear", "cubic", "lanczos3")
 ROUNDINGS = ("floor", "ceil", "half_down", "half_up")
-_MODE_SYNONYMS = {"bilinear": "linear"}
+_MODE_SYNONYMS = {"bilinear": "linear", "bicubic": "cubic"}
 _ROUNDING_SYNONYMS = {"round_prefer_floor": "half_down", "round_prefer_ceil": "half_up"}
 _MAX_COUNT = 2**63 - 1
 
@@ -456,6 +456,31 @@ def no_rounding(function, why):
 
 def no_scale_beside_map(function):
     raise ValueError(f"{function}: an AxisMap carries its own scale; got scale as well; pass one of the two")
+
+
+def convention_mode(function, name, mode, modes):
+    if mode not in modes:
+        raise ValueError(
+            f"{function}: convention {name!r} has mode {_choices(modes)}; got mode={mode!r}; "
+            f"pass another mode or convention"
+        )
+
+
+def no_roi(function, name):
+    raise ValueError(f"{function}: only 'tf_crop_and_resize' crops; got {name!r}; call with_roi of that convention")
+
+
+def roi(function, start, end):
+    if start >= end:
+        raise ValueError(f"{function}: a roi must start before it ends; got {start} and {end}; pass start < end")
+    return start, end
+
+
+def needs_roi(function, name):
+    raise ValueError(
+        f"{function}: convention {name!r} needs the part of the axis that it crops; got the name alone; "
+        f"pass get_convention({name!r}).with_roi(start, end)"
+    )
 
 
 def no_antialias(function, mode):

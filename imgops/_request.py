@@ -6,8 +6,8 @@ The kernels' faces and their slow twin both start from a Request, so that they c
 from dataclasses import dataclass
 
 from . import _checks
-from .conventions import Convention, conventions, get_convention
-from .taps import AxisMap
+from .conventions import PLAIN, Convention, conventions, get_convention
+from .taps import AxisMap, make_filter
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Request:
         One per resampled axis, its rounding settled.
     rows : tuple of (Convention or None, Fraction or None)
         Per resampled axis the convention (None for an AxisMap of the caller's) and the scale that was given.
-    mode : {"nearest", "linear"}
+    mode : {"nearest", "linear", "cubic", "lanczos3"}
     antialias : bool
     """
 
@@ -34,6 +34,15 @@ class Request:
     rows: tuple
     mode: str
     antialias: bool
+
+    def filter_of(self, index):
+        """The Filter of the resampled axis number `index`."""
+        convention = self.rows[index][0] or PLAIN
+        antialias = self.mode != "nearest" and (self.antialias or convention.always_antialias)
+        coefficient = convention.cubic_coefficient
+        if antialias and convention.antialias_cubic_coefficient is not None:
+            coefficient = convention.antialias_cubic_coefficient
+        return make_filter(self.maps[index], self.mode, antialias, coefficient, convention.edge)
 
 
 def resolve_axes(function, shape, size, scale, axes, data_format):
@@ -95,13 +104,16 @@ def resolve(function, shape, size, scale, axes, data_format, mode, convention, r
             maps.append(row)
             rows.append((None, None))
         else:
+            _checks.convention_mode(function, row.name, mode, row.modes)
+            if row.offsets is None:
+                _checks.needs_roi(function, row.name)
             if row.has_own_arithmetic and rounding is not None:
                 _checks.no_rounding(function, f"convention {row.name!r} has arithmetic of its own")
             if length is None:
                 if scale_ is None:
                     _checks.need_size_or_scale(function)
                 length = _checks.scaled_length(function, shape[axis], scale_, scale_)
-            maps.append(row.axis_map(shape[axis], length, scale_, rounding or "half_down"))
+            maps.append(row.axis_map(shape[axis], length, scale_, rounding))
             rows.append((row, scale_))
         output_shape[axis] = length
     return Request(tuple(shape), tuple(output_shape), axes, tuple(maps), tuple(rows), mode, antialias)

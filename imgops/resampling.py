@@ -33,13 +33,14 @@ def resample(
     """Resample an array along some or all of its axes.
 
     Output sample o of an axis reads the input coordinate ``x = (o - output_offset) / scale - input_offset`` of its
-    convention, clamped to the axis: the sample nearest to it, or the mean of its two neighbours weighted by distance.
+    convention, clamped to the axis: the sample nearest to it, or the mean of its two neighbours weighted by distance
+    (linear), or of its four or six neighbours weighted by Keys's cubic or Lanczos's filter.
 
     Parameters
     ----------
     x : array_like, (..., H, W, C) or (..., C, H, W) or any shape
-        Any strides. nearest takes every fixed-size dtype; linear takes (u)int8, (u)int16, (u)int32, float16, bfloat16,
-        float32, float64 and complex.
+        Any strides. nearest takes every fixed-size dtype; the weighted modes take (u)int8, (u)int16, (u)int32, float16,
+        bfloat16, float32, float64 and complex.
     size : int or sequence of int, optional
         Output lengths along the resampled axes, (height, width) for pictures. Without `scale` the scale is output
         length over input length.
@@ -50,14 +51,14 @@ def resample(
         The resampled axes. By default all of them where `size` or `scale` has an entry for each, else the two spatial
         axes of `data_format`.
     data_format : {"NHWC", "NCHW", "NCHW_VECT_C"}
-    mode : {"linear", "nearest"}
-        "bilinear" means "linear".
+    mode : {"linear", "nearest", "cubic", "lanczos3"}
+        "bilinear" and "bicubic" mean "linear" and "cubic".
     convention : str, AxisMap or a sequence of these, one per resampled axis
         See `imgops.conventions`.
     rounding : {"half_down", "half_up", "floor", "ceil"}, optional
         How nearest makes an index of a coordinate; the convention's own rule, mostly half_down, by default.
     antialias : bool
-        In linear mode, widen the filter by the reduction where an axis shrinks.
+        In weighted modes, widen the filter by the reduction where an axis shrinks.
     out : ndarray, optional
         Of the result's shape and dtype, any strides; it may overlap x.
     dtype : dtype, optional
@@ -68,7 +69,7 @@ def resample(
     Returns
     -------
     ndarray
-        x's dtype, in native byte order for linear. Integers are rounded half to even and saturated. float64 and
+        x's dtype, in native byte order for weighted modes. Integers are rounded half to even and saturated. float64 and
         (u)int32 are summed in float64, the rest in float32.
 
     Raises
@@ -447,25 +448,26 @@ def _cached_plan(function, shape, arguments):
 def _ordered_tables(request):
     """(axis, table) in the order of the passes: shrinking axes first, in order; then growing ones, last axis first."""
 
-    def place(entry):
-        axis, axis_map = entry[:2]
-        return (0, axis) if axis_map.scale < 1 else (1, -axis)
+    def place(index):
+        axis = request.axes[index]
+        return (0, axis) if request.maps[index].scale < 1 else (1, -axis)
 
-    entries = sorted(zip(request.axes, request.maps, request.rows, strict=True), key=place)
-    return tuple(
-        (axis, _axis_table(request, axis, axis_map, convention, scale))
-        for axis, axis_map, (convention, scale) in entries
-    )
+    order = sorted(range(len(request.axes)), key=place)
+    return tuple((request.axes[index], _axis_table(request, index)) for index in order)
 
 
-def _axis_table(request, axis, axis_map, convention, scale):
+def _axis_table(request, index):
+    """The table of the resampled axis number `index`: by its convention's own arithmetic, if any, or exact."""
+    axis = request.axes[index]
     lengths = request.input_shape[axis], request.output_shape[axis]
-    if request.mode == "nearest" and convention is not None and convention.nearest is not None:
-        return nearest_taps(lengths[0], convention.nearest(*lengths, scale))
-    widened = request.antialias and axis_map.scale < 1
-    if request.mode == "linear" and not widened and convention is not None and convention.linear is not None:
-        return linear_taps(lengths[0], *convention.linear(*lengths, scale))
-    return axis_table(*lengths, axis_map, request.mode, request.antialias)
+    convention, scale = request.rows[index]
+    filter_ = request.filter_of(index)
+    if convention is not None:
+        if filter_.mode == "nearest" and convention.nearest is not None:
+            return nearest_taps(lengths[0], convention.nearest(*lengths, scale))
+        if filter_.mode == "linear" and not request.antialias and convention.linear is not None:
+            return linear_taps(lengths[0], *convention.linear(*lengths, scale))
+    return axis_table(*lengths, request.maps[index], filter_)
 
 
 def _windows(x, passes, out):

@@ -11,6 +11,7 @@ import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -154,7 +155,9 @@ class Taps:
     def input_range(self, start, stop):
         """(first, last + 1) input index that outputs start..stop read."""
         ends = self.starts[start:stop] + self.counts[start:stop]
-        return int(self.starts[start:stop].min()), int(ends.max())
+        # Never empty, so that a window of a gradient that reads nothing still has an input to stand on.
+        first = min(int(self.starts[start:stop].min()), self.input_length - 1)
+        return first, max(int(ends.max()), first + 1)
 
     def window(self, start, stop):
         """(table of the outputs start..stop on their own inputs, first input, last input + 1)."""
@@ -243,7 +246,7 @@ class LongTaps:
         return rows.selected(start - first, stop - first)
 
 
-def axis_taps(input_length, output_length, axis_map, mode="linear", antialias=False):
+def axis_taps(input_length, output_length, axis_map, mode="linear", antialias=False, *, coefficient=-0.75, edge=None):
     """The table of one axis.
 
     Parameters
@@ -251,10 +254,14 @@ def axis_taps(input_length, output_length, axis_map, mode="linear", antialias=Fa
     input_length, output_length : int
         Samples, at least 1.
     axis_map : AxisMap
-    mode : {"linear", "nearest"}
+    mode : {"linear", "nearest", "cubic", "lanczos3"}
     antialias : bool
-        Widen the triangle filter of linear by the reduction, 1 / scale, and let the weights inside the axis sum to one,
-        as Pillow and torch do. No effect when the axis grows.
+        Widen the filter by the reduction, 1 / scale, where the axis shrinks.
+    coefficient : float
+        Of Keys's cubic filter.
+    edge : {"repeat", "renormalise"}, optional
+        What becomes of the weights outside of the axis: added to the edge sample, or left out of a sum that is made
+        one. By default "renormalise" for lanczos3 and with antialias, as in Pillow and torch, else "repeat".
 
     Returns
     -------
@@ -268,30 +275,52 @@ def axis_taps(input_length, output_length, axis_map, mode="linear", antialias=Fa
            [0.25, 0.75],
            [0.  , 1.  ]])
     """
-    return _axis_taps_cached(input_length, output_length, axis_map, mode, antialias)
+    filter_ = make_filter(axis_map, mode, antialias, coefficient, edge)
+    if max(input_length, output_length) <= _CACHED_LENGTH:
+        return _axis_taps_cached(input_length, output_length, axis_map, filter_)
+    return _axis_part(input_length, axis_map, filter_, 0, output_length)
 
 
-def axis_table(input_length, output_length, axis_map, mode="linear", antialias=False):
-    """As `axis_taps`, but LongTaps for a long axis and kept for a short one."""
+def axis_table(input_length, output_length, axis_map, filter_):
+    """As `axis_taps` with a Filter, but LongTaps for a long axis and kept for a short one."""
     longest = max(input_length, output_length)
     if longest <= _CACHED_LENGTH:
-        return _axis_taps_cached(input_length, output_length, axis_map, mode, antialias)
-    part = functools.partial(_axis_part, input_length, axis_map, mode, antialias)
+        return _axis_taps_cached(input_length, output_length, axis_map, filter_)
+    part = functools.partial(_axis_part, input_length, axis_map, filter_)
     return part(0, output_length) if longest <= _LONG else LongTaps(input_length, output_length, part)
 
 
-def _axis_part(input_length, axis_map, mode, antialias, start, stop):
+class Filter(NamedTuple):
+    """How a coordinate becomes taps: mode, whether widened by the reduction, and what happens at the edge."""
+
+    mode: str
+    widened: bool
+    coefficient: float
+    edge: str
+    normalised: bool
+
+
+def make_filter(axis_map, mode, antialias, coefficient, edge):
+    """The Filter of an axis, its defaults settled; see `axis_taps`."""
+    if edge is None:
+        edge = "renormalise" if antialias or mode == "lanczos3" else "repeat"
+    widened = antialias and axis_map.scale < 1
+    normalised = widened or edge == "renormalise" or mode == "lanczos3"
+    return Filter(mode, widened, coefficient if mode == "cubic" else 0.0, edge, normalised)
+
+
+def _axis_part(input_length, axis_map, filter_, start, stop):
     """Taps of the outputs start..stop on all inputs."""
-    if mode == "nearest":
+    if filter_.mode == "nearest":
         return nearest_taps(input_length, nearest_indices(input_length, stop, axis_map, start))
-    if antialias and axis_map.scale < 1:
-        return _antialias_taps(input_length, axis_map, start, stop)
-    return linear_taps(input_length, *_linear_positions(input_length, axis_map, start, stop))
+    if filter_.mode == "linear" and not filter_.widened:
+        return linear_taps(input_length, *_linear_positions(input_length, axis_map, start, stop))
+    return _filter_taps(input_length, axis_map, filter_, start, stop)
 
 
 @functools.lru_cache(maxsize=128)
-def _axis_taps_cached(input_length, output_length, axis_map, mode, antialias):
-    return _axis_part(input_length, axis_map, mode, antialias, 0, output_length)
+def _axis_taps_cached(input_length, output_length, axis_map, filter_):
+    return _axis_part(input_length, axis_map, filter_, 0, output_length)
 
 
 def nearest_taps(input_length, indices):
@@ -311,7 +340,8 @@ def linear_taps(input_length, lower, fraction):
 def _numerators(axis_map, start, stop, factor=1):
     """(numerator of every coordinate, denominator), both times `factor`: int64, or Python ints where these overflow."""
     slope, intercept, denominator = (factor * value for value in axis_map._integers())
-    fits = abs(slope) * stop + abs(intercept) + 2 * denominator < 2**62
+    # Room for the support of a filter and for a sample more on either side.
+    fits = abs(slope) * (stop + 8) + abs(intercept) + 8 * denominator < 2**61
     outputs = np.arange(start, stop, dtype=np.int64 if fits else object)
     return outputs * slope + intercept, denominator
 
@@ -350,20 +380,58 @@ def _linear_positions(input_length, axis_map, start, stop):
     return lower.astype(np.int64), (remainder / denominator).astype(np.float64)
 
 
-def _antialias_taps(input_length, axis_map, start, stop):
-    """Triangle of half width 1 / scale around the coordinate, over the samples strictly inside it, normalised."""
-    # The half width, 1 / scale, over the same denominator as the coordinates is their slope.
-    support, _, denominator = axis_map._integers()
-    numerators, _ = _numerators(axis_map, start, stop)
-    # Beyond the edge pixel's outer border the picture ends and its edge repeats.
-    numerators = np.clip(2 * numerators, -denominator, (2 * input_length - 1) * denominator)
-    first = np.maximum((numerators - 2 * support) // (2 * denominator) + 1, 0).astype(np.int64)
-    last = np.minimum(-(-(numerators + 2 * support) // (2 * denominator)) - 1, input_length - 1).astype(np.int64)
-    counts = last - first + 1
+def _triangle(t):
+    return 1.0 - np.abs(t)
+
+
+def _cubic(t, coefficient):
+    """Keys's cubic convolution filter."""
+    t, a = np.abs(t), coefficient
+    inner = ((a + 2.0) * t - (a + 3.0)) * t * t + 1.0
+    outer = a * (((t - 5.0) * t + 8.0) * t - 4.0)
+    return np.where(t <= 1.0, inner, outer)
+
+
+def _lanczos3(t):
+    # np.sinc misses its zeros by rounding.
+    values = np.sinc(t) * np.sinc(t / 3.0)
+    return np.where((t == np.rint(t)) & (t != 0), 0.0, values)
+
+
+_RADII = {"linear": 1, "cubic": 2, "lanczos3": 3}
+
+
+def _filter_taps(input_length, axis_map, filter_, start, stop):
+    """The samples strictly inside the filter around each coordinate, weighted by their exact distances from it."""
+    # Twice everything over the coordinates' denominator, so that a half is an integer too. The width of one sample
+    # after widening, 1 / scale, is the slope.
+    numerators, denominator = _numerators(axis_map, start, stop, 2)
+    sample = 2 * axis_map._integers()[0] if filter_.widened else denominator
+    support = _RADII[filter_.mode] * sample
+    if filter_.edge == "renormalise":
+        # Beyond the edge pixel's outer border the picture ends and its edge repeats.
+        numerators = np.clip(numerators, -denominator // 2, (2 * input_length - 1) * denominator // 2)
+    first = (numerators - support) // denominator + 1
+    last = -(-(numerators + support) // denominator) - 1
+    if filter_.edge == "renormalise":
+        first, last = np.maximum(first, 0), np.minimum(last, input_length - 1)
+    counts = (last - first + 1).astype(np.int64)
     outputs = np.repeat(np.arange(stop - start), counts)
     offsets = np.concatenate(([0], np.cumsum(counts)))
     inputs = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, counts)
-    coordinate = (numerators / (2 * denominator)).astype(np.float64)
-    weights = 1.0 - np.abs(inputs - coordinate[outputs]) * float(axis_map.scale)
-    weights /= np.repeat(np.add.reduceat(weights, offsets[:-1]), counts)
+    distances = ((inputs * denominator - numerators[outputs]) / sample).astype(np.float64)
+    if filter_.mode == "linear":
+        weights = _triangle(distances)
+    elif filter_.mode == "cubic":
+        weights = _cubic(distances, filter_.coefficient)
+    else:
+        weights = _lanczos3(distances)
+    if filter_.normalised:
+        weights /= np.repeat(np.add.reduceat(weights, offsets[:-1]), counts)
+    # Weights outside of the axis go to the edge sample.
+    first, last = (np.clip(ends, 0, input_length - 1).astype(np.int64) for ends in (first, last))
+    counts = last - first + 1
+    offsets = np.concatenate(([0], np.cumsum(counts)))
+    inputs = np.clip(inputs, 0, input_length - 1).astype(np.int64)
+    weights = np.bincount(offsets[outputs] + inputs - first[outputs], weights, offsets[-1])
     return Taps(input_length, first, counts, weights)
