@@ -89,8 +89,9 @@ def test_a_scale_factor_of_torch_is_a_scale(shape, scale, seed):
 
 
 @needs_torch
-@given(shape=st.tuples(lengths, lengths), size=st.tuples(lengths, lengths), seed=seeds)
+@given(shape=st.tuples(lengths, lengths), size=st.tuples(lengths, st.integers(2, 24)), seed=seeds)
 def test_antialiased_linear_of_torch_and_its_gradient(shape, size, seed):
+    """Outputs one sample wide are left out: torch 2.13 repeats their first row."""
     import torch
 
     x = torch.from_numpy(values((2, 1, *shape), "f8", seed)).requires_grad_()
