@@ -642,6 +642,10 @@ def picture_size(function, value):
     return size
 
 
+def picture_method(function, value):
+    return name_of(function, "method", value, RESAMPLE_MODES, _MODE_SYNONYMS)
+
+
 def picture_enlargement(function, value):
     scale = exact(function, "scale", value)
     if scale < 1:

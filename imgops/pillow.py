@@ -6,20 +6,22 @@ Each mode has one working form: the array, of straight or premultiplied values, 
 """
 
 import functools
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from PIL import Image
 
 from . import _checks
-from .resampling import ResamplePlan, resample, resample_shape
-from .taps import AxisMap
+from .conventions import get_convention
+from .resampling import ResamplePlan, resample_shape
 
 __all__ = ["resize", "to_array", "to_image", "upscale"]
 
-# Colour values under a premultiplied or linear-light resize are float32: this many at a time bounds their memory.
-_BAND_VALUES = 2**24
+# Values of the result that are worked on at a time: beside the two images little else is in memory.
+_BAND_VALUES = 2**22
 
 
 def to_array(image):
@@ -98,27 +100,33 @@ def resize(
     convention="half_pixel",
     antialias=None,
     linear_light=False,
+    premultiply=True,
     box=None,
     num_threads=None,
 ):
     """An image resized to (width, height).
 
-    Colours are weighted by their alpha, so that nothing bleeds out of transparent pixels; where the result's alpha is 0
-    its colour is 0. 16-bit images stay 16-bit. Nearest moves the pixels as they are.
+    16-bit images stay 16-bit. Nearest moves the pixels as they are.
 
     Parameters
     ----------
     image : PIL.Image.Image
     size : (int, int)
         (width, height) of the result, in pixels.
-    mode : {"linear", "nearest"}
+    mode : {"linear", "nearest", "cubic", "lanczos3"}
+        "bilinear" and "bicubic" mean "linear" and "cubic".
     convention : str or AxisMap
-        Which input coordinate an output pixel reads; both axes have the same one.
+        Which input coordinate an output pixel reads; both axes have the same one. half_pixel has Pillow's cubic filter
+        here: the coefficient -1/2, and no weights outside of the image; another convention has its own. Nearest of
+        "pillow" is `Image.resize`'s, bit for bit.
     antialias : bool, optional
         Widen the filter on the axes that shrink. None: True where an axis shrinks and the mode is weighted.
     linear_light : bool
         Weigh light instead of code values: decode with the sRGB curve (IEC 61966-2-1), resample, encode. Alpha has no
         curve.
+    premultiply : bool
+        Weigh colours by their alpha, so that nothing bleeds out of transparent pixels; where the result's alpha is 0
+        its colour is 0. False: colours and alpha know nothing of each other, for pictures whose alpha is data.
     box : (float, float, float, float), optional
         (left, top, right, bottom): the part of the image, in pixels from its top left corner, that fills the result.
         Filters see the pixels outside of it, as in Pillow.
@@ -149,24 +157,32 @@ def resize(
     """
     image = _checks.picture("resize", image, Image.Image)
     linear_light = _checks.picture_linear_light("resize", linear_light, mode, image.mode)
-    request = _request(image.size, size, mode, convention, antialias, linear_light, box, num_threads)
-    if request.mode == "nearest":
-        return _resize_nearest(image, request)
-    if image.mode.startswith("I;16") and "transparency" in image.info:
-        return _resize_keyed_grey16(image, request)
-    return _resize_weighted(image, request)
+    request = _request(image.size, size, mode, convention, antialias, linear_light, premultiply, box, num_threads)
+    nearest, has_key = request.mode == "nearest", "transparency" in image.info
+    if nearest:
+        form = _nearest_form(image)
+    else:
+        form = _keyed_form(image) if image.mode.startswith("I;16") and has_key else _weighted_form(image)
+    result = _resize(image, request, form)
+    result.info.update(image.info)
+    if has_key and not nearest and form.mode in ("LA", "RGBA"):
+        del result.info["transparency"]
+    if result.mode == "P":
+        result.putpalette(image.getpalette(image.palette.mode), image.palette.mode)
+    return result
 
 
-def resize_colour16(pixels, size, *, mode="linear", linear_light=False):
+def resize_colour16(pixels, size, *, mode="linear", linear_light=False, premultiply=True):
     """As `resize`, for 16-bit colours, which no mode of Pillow holds: (H, W, C) uint16, C = 3, or 2 or 4 with alpha."""
-    linear_light = _checks.picture_linear_light("resize", linear_light, mode, "RGB")
-    request = _request(pixels.shape[1::-1], size, mode, "half_pixel", None, linear_light, None, None)
-    if request.mode == "nearest":
-        return request.resample(pixels)
-    return _resample_pixels(pixels, pixels.shape[2] != 3, request)
+    bands = bands_of_pixels(pixels.shape, size, mode=mode, linear_light=linear_light, premultiply=premultiply)
+    _checks.element_count("resize", bands.shape, pixels.itemsize)
+    result = np.empty(bands.shape, pixels.dtype)
+    for start, stop in bands.rows():
+        result[start:stop] = bands.band(start, stop, pixels[slice(*bands.input_rows(start, stop))])
+    return result
 
 
-def upscale(image, scale, *, method="linear", linear_light=False, num_threads=None):
+def upscale(image, scale, *, method="linear", linear_light=False, premultiply=True, num_threads=None):
     """An image enlarged by a factor.
 
     Parameters
@@ -175,8 +191,8 @@ def upscale(image, scale, *, method="linear", linear_light=False, num_threads=No
     scale : int, float or Fraction
         Output pixels per input pixel on both axes, at least 1. The result has the size floor(width * scale),
         floor(height * scale), computed from the number as written: 1.2 is 6/5.
-    method : {"linear", "nearest"}
-    linear_light : bool
+    method : {"linear", "nearest", "cubic", "lanczos3"}
+    linear_light, premultiply : bool
         As in `resize`.
     num_threads : int, optional
 
@@ -197,9 +213,9 @@ def upscale(image, scale, *, method="linear", linear_light=False, num_threads=No
     """
     image = _checks.picture("upscale", image, Image.Image)
     scale = _checks.picture_enlargement("upscale", scale)
-    method = _checks.name_of("upscale", "method", method, _checks.RESAMPLE_MODES, {"bilinear": "linear"})
+    method = _checks.picture_method("upscale", method)
     size = scaled_size(image.size, scale)
-    return resize(image, size, mode=method, linear_light=linear_light, num_threads=num_threads)
+    return resize(image, size, mode=method, linear_light=linear_light, premultiply=premultiply, num_threads=num_threads)
 
 
 def scaled_size(size, scale):
@@ -215,7 +231,9 @@ def scaled_size(size, scale):
 def _from_array(array, mode, info=None):
     height, width = array.shape[:2]
     data = np.packbits(array, axis=1) if mode == "1" else np.ascontiguousarray(array, _mode_dtype(mode))
-    image = Image.frombytes(mode, (width, height), data)
+    # None: the pixels are left as they are in memory, since all of them come.
+    image = Image.new(mode, (width, height), None)
+    image.frombytes(data)
     image.info.update(info or {})
     return image
 
@@ -233,143 +251,250 @@ def _palette_colours(image):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# One function per way through the resampler
+# Requests
 
 
 @dataclass(frozen=True)
 class _Request:
     """A resize whose arguments are checked and resolved, for the two axes of an array."""
 
-    height_width: tuple
+    size: tuple
     mode: str
     convention: object
     antialias: bool
     linear_light: bool
+    premultiply: bool
     num_threads: int | None
 
-    def _options(self):
-        return {"axes": (0, 1), "mode": self.mode, "convention": self.convention, "antialias": self.antialias}
-
-    def empty_result(self, array):
-        """An array for the result: made before any table, so that a result memory cannot hold is refused at once."""
-        shape = (*self.height_width, *array.shape[2:])
-        _checks.element_count("resize", shape, array.itemsize)
-        return np.empty(shape, array.dtype)
-
-    def resample(self, array):
-        out = self.empty_result(array)
-        return resample(array, self.height_width, **self._options(), out=out, num_threads=self.num_threads)
-
     def plan(self, shape):
-        return ResamplePlan(shape, self.height_width, **self._options())
+        options = {"mode": self.mode, "convention": self.convention, "antialias": self.antialias}
+        return ResamplePlan(shape, self.size[::-1], axes=(0, 1), **options)
 
 
-def _request(old_size, size, mode, convention, antialias, linear_light, box, num_threads):
+def _request(old_size, size, mode, convention, antialias, linear_light, premultiply, box, num_threads):
     size = _checks.picture_size("resize", size)
     mode = _checks.resample_mode("resize", mode)
+    premultiply = _checks.flag("resize", "premultiply", premultiply)
     box = _checks.picture_box("resize", box, old_size, convention)
     convention = _checks.picture_convention("resize", convention)
     read = old_size if box is None else (box[2] - box[0], box[3] - box[1])
     if antialias is None:
         antialias = mode != "nearest" and any(new < old for new, old in zip(size, read, strict=True))
-    if box is not None:
-        # Vertical axis first: the maps belong to the array's axes.
-        convention = [AxisMap(size[axis] / read[axis], Fraction(1, 2) - box[axis]) for axis in (1, 0)]
-    return _Request(size[::-1], mode, convention, antialias, linear_light, num_threads)
+    if isinstance(convention, str) and convention == "half_pixel":
+        convention = _half_pixel(mode)
+        if box is not None:
+            # Vertical axis first: the maps belong to the array's axes.
+            convention = [_read_from(convention, size[axis] / read[axis], box[axis]) for axis in (1, 0)]
+    return _Request(size, mode, convention, antialias, linear_light, premultiply, num_threads)
 
 
-def _resize_nearest(image, request):
-    if image.mode == "PA":
-        image = image.convert("RGBA")
-    result = _from_array(request.resample(np.asarray(image)), image.mode, image.info)
-    if image.mode == "P":
-        result.putpalette(image.getpalette(image.palette.mode), image.palette.mode)
-    return result
+def _half_pixel(mode):
+    row = get_convention("half_pixel")
+    return replace(row, cubic_coefficient=-0.5, edge="renormalise") if mode == "cubic" else row
 
 
-def _working_image(image):
-    """The image in the mode whose bands can be weighted: no palettes, no bits, no transparent colour, no angles."""
-    if image.mode in ("P", "PA"):
-        return image.convert(_palette_colours(image))
-    if image.mode in ("1", "L"):
-        return image.convert("LA" if "transparency" in image.info else "L")
-    if image.mode == "HSV":
-        return image.convert("RGB")
-    return image.convert("RGBA") if image.mode == "RGB" and "transparency" in image.info else image
-
-
-def _resize_weighted(image, request):
-    working = _working_image(image)
-    pixels = np.asarray(working)
-    pixels = pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
-    if working.mode == "LAB":
-        # The bytes of a and b are signed; as offsets from -128 they are in order.
-        pixels = pixels ^ np.uint8([0, 128, 128])
-    resized = _resample_pixels(pixels, working.mode in ("LA", "RGBA"), request)
-    if working.mode == "LAB":
-        resized = resized ^ np.uint8([0, 128, 128])
-    result = _from_array(resized, working.mode, working.info)
-    return result.convert("HSV") if image.mode == "HSV" else result
-
-
-def _resize_keyed_grey16(image, request):
-    """16-bit grey with one transparent value: resized with alpha, then opaque or that value again."""
-    pixels = np.asarray(image).astype(np.uint16)
-    key = np.uint16(image.info["transparency"])
-    with_alpha = np.stack([pixels, np.where(pixels == key, 0, 65535).astype(np.uint16)], axis=-1)
-    resized = _resample_pixels(with_alpha, True, request)
-    grey, opaque = resized[..., 0], resized[..., 1] >= 32768
-    beside_key = key - 1 if key else key + 1
-    grey = np.where(opaque, np.where(grey == key, beside_key, grey), key)
-    return _from_array(grey, image.mode, image.info)
-
-
-def _resample_pixels(pixels, alpha, request):
-    """An (H, W) or (H, W, C) array in a weighted mode; with `alpha` its last channel is alpha."""
-    if not alpha and not request.linear_light:
-        return request.resample(pixels)
-    result = request.empty_result(pixels)
-    plan = request.plan(pixels.shape)
-    rows = max(1, _BAND_VALUES // result[0].size)
-    for top in range(0, len(result), rows):
-        band = (slice(top, min(top + rows, len(result))), *(slice(0, length) for length in result.shape[1:]))
-        values = _decode(pixels[plan.input_region(band)], alpha, request.linear_light)
-        values = plan.window(band)(values, num_threads=request.num_threads)
-        result[band] = _encode(values, pixels.dtype, alpha, request.linear_light)
-    return result
+def _read_from(row, scale, start):
+    """The row for an axis that is read from `start` on."""
+    return replace(row, offsets=lambda _n, _m, _s: (scale, Fraction(1, 2) - start, Fraction(-1, 2)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Values that may be weighted: alpha in 0..1, colours multiplied by it, in codes or in linear light
+# Bands of rows
 
 
-def _decode(pixels, alpha, linear_light):
-    values = _light_of_code(pixels.dtype)[pixels] if linear_light else pixels.astype(np.float32)
-    if alpha:
-        opacity = pixels[..., -1].astype(np.float32) / np.float32(np.iinfo(pixels.dtype).max)
-        values[..., -1] = opacity
-        # Channel by channel: NumPy's loops over a last axis of three are slow.
-        for channel in range(values.shape[-1] - 1):
-            values[..., channel] *= opacity
-    return values
+class RowBands:
+    """A resize of pixels (H, W) or (H, W, C) by bands of rows of the result, the same bits as in one piece.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the pixels.
+    request : _Request
+    alpha : bool
+        Whether the last channel is alpha.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the result.
+    """
+
+    def __init__(self, shape, request, alpha):
+        self.shape = (*request.size[::-1], *shape[2:])
+        self._input_shape = shape
+        self._request = request
+        self._values = _Values(request.linear_light, alpha, alpha and request.premultiply)
+
+    @functools.cached_property
+    def _plan(self):
+        return self._request.plan(self._input_shape)
+
+    def rows(self, step=None):
+        """(start, stop) of the bands, of `step` rows each, from top to bottom."""
+        step = step or max(1, _BAND_VALUES // math.prod(self.shape[1:]))
+        return [(top, min(top + step, self.shape[0])) for top in range(0, self.shape[0], step)]
+
+    def input_rows(self, start, stop):
+        """(start, stop) of the input rows that a band reads."""
+        rows = self._plan.input_region(self._region(start, stop))[0]
+        return rows.start, rows.stop
+
+    def band(self, start, stop, pixels):
+        """The rows start..stop of the result, from the input rows that they read."""
+        region = self._region(start, stop)
+        window, threads = self._plan.window(region), self._request.num_threads
+        pixels = pixels[:, self._plan.input_region(region)[1]]
+        if self._request.mode == "nearest" or self._values.are_codes:
+            return window(pixels, num_threads=threads)
+        return self._values.encode(window(self._values.decode(pixels), num_threads=threads), pixels.dtype)
+
+    def _region(self, start, stop):
+        return (slice(start, stop), *(slice(0, length) for length in self.shape[1:]))
 
 
-def _encode(values, dtype, alpha, linear_light):
-    """The code values of `values`, which is used up."""
-    peak = np.float32(np.iinfo(dtype).max)
-    if not alpha:
-        return _codes(_curve(values) * peak if linear_light else values, dtype)
-    opacity = values[..., -1].copy()
-    # Where the opacity is 0, so are the colours.
-    divisor = np.where(opacity > 0, opacity, np.float32(1))
-    for channel in range(values.shape[-1] - 1):
-        values[..., channel] /= divisor
-    if linear_light:
-        values = _curve(values) * peak
-    values[..., -1] = opacity * peak
-    codes = _codes(values, dtype)
-    codes[codes[..., -1] == 0] = 0
-    return codes
+def bands_of_pixels(shape, size, *, mode="linear", linear_light=False, premultiply=True):
+    """RowBands for pixels that no Pillow image holds; two and four channels end with alpha."""
+    linear_light = _checks.picture_linear_light("resize", linear_light, mode, "RGB")
+    request = _request(shape[1::-1], size, mode, "half_pixel", None, linear_light, premultiply, None, None)
+    return RowBands(shape, request, len(shape) == 3 and shape[2] in (2, 4))
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How a band of an image becomes pixels that may be resampled, and pixels a band of the result.
+
+    Attributes
+    ----------
+    mode : str
+        Of the result.
+    alpha : bool
+        Whether the last channel of the pixels is alpha.
+    pixels, image : callable
+        Band of the image to array; array to band of the result, of `mode`.
+    """
+
+    mode: str
+    alpha: bool
+    pixels: Callable
+    image: Callable
+
+
+def _resize(image, request, form):
+    probe = form.pixels(image.crop((0, 0, 1, 1)))
+    shape = (*request.size[::-1], *probe.shape[2:])
+    _checks.element_count("resize", shape, probe.itemsize)
+    # Pillow takes memory block by block until there is none; this asks for all of it, and is a MemoryError at once.
+    np.empty(shape, probe.dtype)
+    bands = RowBands((*image.size[::-1], *probe.shape[2:]), request, form.alpha)
+    rows = bands.rows()
+    result = Image.new(form.mode, request.size, None) if len(rows) > 1 else None
+    for start, stop in rows:
+        top, bottom = bands.input_rows(start, stop)
+        part = image if (top, bottom) == (0, image.height) else image.crop((0, top, image.width, bottom))
+        band = form.image(bands.band(start, stop, form.pixels(part)))
+        if result is None:
+            return band
+        result.paste(band, (0, start))
+    return result
+
+
+def _nearest_form(image):
+    mode = "RGBA" if image.mode == "PA" else image.mode
+    return _Form(
+        mode,
+        False,
+        lambda part: np.asarray(part if part.mode == mode else part.convert(mode)),
+        lambda array: _from_array(array, mode),
+    )
+
+
+def _weighted_form(image):
+    mode = _working_mode(image)
+    # The bytes of a and b are signed; as offsets from -128 they are in order.
+    flip = np.uint8([0, 128, 128]) if mode == "LAB" else None
+
+    def pixels(part):
+        array = np.asarray(part if part.mode == mode else part.convert(mode))
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+        return array if flip is None else array ^ flip
+
+    def band(array):
+        part = _from_array(array if flip is None else array ^ flip, mode)
+        return part.convert("HSV") if image.mode == "HSV" else part
+
+    return _Form("HSV" if image.mode == "HSV" else mode, mode in ("LA", "RGBA"), pixels, band)
+
+
+def _keyed_form(image):
+    """16-bit grey with one transparent value: resized with alpha, then opaque or that value again."""
+    key = np.uint16(image.info["transparency"])
+    beside_key = key - 1 if key else key + 1
+
+    def pixels(part):
+        grey = np.asarray(part).astype(np.uint16)
+        return np.stack([grey, np.where(grey == key, 0, 65535).astype(np.uint16)], axis=-1)
+
+    def band(array):
+        grey, opaque = array[..., 0], array[..., 1] >= 32768
+        return _from_array(np.where(opaque, np.where(grey == key, beside_key, grey), key), image.mode)
+
+    return _Form(image.mode, True, pixels, band)
+
+
+def _working_mode(image):
+    """The mode whose bands can be weighted: no palettes, no bits, no transparent colour, no angles."""
+    if image.mode in ("P", "PA"):
+        return _palette_colours(image)
+    if image.mode in ("1", "L"):
+        return "LA" if "transparency" in image.info else "L"
+    if image.mode == "HSV":
+        return "RGB"
+    return "RGBA" if image.mode == "RGB" and "transparency" in image.info else image.mode
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Values that may be weighted: codes or linear light, multiplied by the code of alpha
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Between code values and what is weighted."""
+
+    linear_light: bool
+    alpha: bool
+    premultiply: bool
+
+    @property
+    def are_codes(self):
+        return not (self.linear_light or self.premultiply)
+
+    def decode(self, pixels):
+        values = _light_of_code(pixels.dtype)[pixels] if self.linear_light else pixels.astype(np.float32)
+        if self.alpha:
+            opacity = pixels[..., -1].astype(np.float32)
+            values[..., -1] = opacity
+            if self.premultiply:
+                # Channel by channel: NumPy's loops over a last axis of three are slow.
+                for channel in range(values.shape[-1] - 1):
+                    values[..., channel] *= opacity
+        return values
+
+    def encode(self, values, dtype):
+        """The code values of `values`, which is used up."""
+        opacity = values[..., -1].copy() if self.alpha else None
+        if self.premultiply:
+            # Where the opacity is 0, so are the colours.
+            divisor = np.where(opacity > 0, opacity, np.float32(1))
+            for channel in range(values.shape[-1] - 1):
+                values[..., channel] /= divisor
+        if self.linear_light:
+            values = _curve(values) * np.float32(np.iinfo(dtype).max)
+        if self.alpha:
+            values[..., -1] = opacity
+        codes = _codes(values, dtype)
+        if self.premultiply:
+            codes[codes[..., -1] == 0] = 0
+        return codes
 
 
 def _codes(values, dtype):
