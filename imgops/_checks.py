@@ -838,3 +838,196 @@ def interface_same_batch(function, argument, shape, other_argument, other_shape)
             f"{function}: {argument} and {other_argument} must have the same N and C; got shapes "
             f"{describe_shape(shape, 'NHWC')} and {describe_shape(other_shape, 'NHWC')}; pass the forward call's image"
         )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Interfaces: torch
+
+_TORCH_AXES = {3: "(N, C, W)", 4: "(N, C, H, W)", 5: "(N, C, D, H, W)"}
+
+
+def torch_block(function, shape, argument, value, to_space):
+    """The side of a block that divides an array of (..., C, H, W)."""
+    if len(shape) < 3:
+        raise ValueError(
+            f"{function}: input must have at least 3 axes (..., C, H, W); got shape {tuple(shape)}; "
+            f"add the missing axes"
+        )
+    block = block_size(function, value, argument)
+    if to_space and shape[-3] % block**2:
+        raise ValueError(
+            f"{function}: channels must be divisible by {argument}**2 = {block**2}; input has shape "
+            f"{describe_shape(shape, 'NCHW')}; transpose it if the channels come last, or pass another factor"
+        )
+    if not to_space and (shape[-2] % block or shape[-1] % block):
+        raise ValueError(
+            f"{function}: height and width must be divisible by {argument} = {block}; input has shape "
+            f"{describe_shape(shape, 'NCHW')}; crop or pad it, or transpose it if the channels come last"
+        )
+    return block
+
+
+def torch_rank(function, argument, shape, mode, ranks):
+    if len(shape) not in ranks:
+        required = " or ".join(_TORCH_AXES[rank] for rank in ranks)
+        raise ValueError(
+            f"{function}: mode={mode!r} needs {argument} of {required}; got shape {tuple(shape)}; "
+            f"add or remove axes, or pass the mode for them"
+        )
+
+
+def torch_nonempty(function, shape, first):
+    """Raise for a length of 0 on an axis from `first` on."""
+    if 0 in shape[first:]:
+        letters = ("C and the spatial axes", "the spatial axes")[first - 1]
+        raise ValueError(
+            f"{function}: input must not be empty along {letters}; got shape {tuple(shape)}; pass samples to read"
+        )
+
+
+def torch_align_corners(function, value, mode, has_corners):
+    if not has_corners and value is not None:
+        raise ValueError(
+            f"{function}: align_corners is defined for the modes 'linear', 'bilinear', 'bicubic' and 'trilinear'; got "
+            f"align_corners={value!r} with mode={mode!r}; leave align_corners out"
+        )
+    return value is not None and flag(function, "align_corners", value)
+
+
+def torch_antialias(function, antialias, align_corners, mode, allowed):
+    """Raise unless `antialias` is one of the values that the mode has."""
+    if antialias not in allowed:
+        required = "is defined for 'bilinear', 'bicubic' and 'lanczos'" if antialias else "is required"
+        raise ValueError(
+            f"{function}: antialias=True {required}; got antialias={antialias} with mode={mode!r}; "
+            f"pass antialias={not antialias} or another mode"
+        )
+    if align_corners and mode == "lanczos":
+        raise ValueError(
+            f"{function}: mode='lanczos' needs align_corners=False; got align_corners=True; leave align_corners out"
+        )
+
+
+def torch_size_or_scale_factor(function, size, scale_factor, recompute):
+    """Raise unless one of the two is given; returns whether the scale is to be computed from the sizes again."""
+    recompute = recompute is not None and flag(function, "recompute_scale_factor", recompute)
+    if size is not None and scale_factor is not None:
+        raise ValueError(
+            f"{function}: only one of size and scale_factor may be given; got size={size!r} and "
+            f"scale_factor={scale_factor!r}; leave one out"
+        )
+    if size is None and scale_factor is None:
+        raise ValueError(f"{function}: size or scale_factor is required; got neither; pass one of the two")
+    if size is not None and recompute:
+        raise ValueError(
+            f"{function}: recompute_scale_factor=True needs scale_factor; got size={size!r}; "
+            f"leave recompute_scale_factor out"
+        )
+    return recompute
+
+
+def torch_scaled_size(function, lengths, factors):
+    """(output lengths, factors as floats): the floors of the float64 products."""
+    if len(factors) != len(lengths):
+        raise ValueError(
+            f"{function}: scale_factor must be a number or one number per spatial axis, {len(lengths)}; got "
+            f"{len(factors)}: {tuple(factors)}; pass one for each axis"
+        )
+    for factor in factors:
+        positive(function, "scale_factor", factor)
+    # Beyond this no size can be held anyway, and products of floats would become infinite.
+    factors = tuple(float(min(factor, 2**63)) for factor in factors)
+    size = tuple(math.floor(length * factor) for length, factor in zip(lengths, factors, strict=True))
+    if min(size) < 1:
+        raise ValueError(
+            f"{function}: the result must have at least one sample on every axis; lengths {tuple(lengths)} times "
+            f"scale_factor {factors} give {size}; pass a larger scale_factor, or size"
+        )
+    return size, factors
+
+
+def needs_onnx(function, error):
+    raise ImportError(
+        f"{function}: the package onnx is required; it could not be imported ({error}); install it: pip install onnx"
+    ) from error
+
+
+def onnx_device(function, value, supported):
+    if not supported:
+        raise ValueError(f"{function}: device must be 'CPU'; got {value!r}; there is no other")
+
+
+def onnx_model(function, value, model_type):
+    if not isinstance(value, model_type):
+        raise TypeError(
+            f"{function}: the first argument must be an onnx.{model_type.__name__}; got {_type_name(value)}; "
+            f"read a file with onnx.load"
+        )
+
+
+def onnx_operator(function, domain, name, version, operators):
+    """The callable of an operator's version; `operators` is {name: {version: callable}}."""
+    if domain not in ("", "ai.onnx") or name not in operators:
+        shown = f"{domain}.{name}" if domain else name
+        raise ValueError(
+            f"{function}: every node must be {' or '.join(operators)} of ONNX's own domain; got {shown}; "
+            f"run the rest of the model elsewhere"
+        )
+    if version not in operators[name]:
+        known = ", ".join(map(str, operators[name]))
+        raise ValueError(
+            f"{function}: {name} must be as of operator set {known}; got its version of operator set {version}; "
+            f"convert the model, such as with onnx.version_converter"
+        )
+    return operators[name][version]
+
+
+def onnx_invalid(function, what, error):
+    reason = " ".join(str(error).split())
+    raise ValueError(f"{function}: the {what} must pass onnx.checker; it says: {reason}; correct the {what}") from error
+
+
+def onnx_sparse(function, names):
+    raise ValueError(f"{function}: initializers must be dense; got sparse {', '.join(names)}; make them dense")
+
+
+def onnx_inputs(function, values, names, optional=()):
+    """{name: array} from a sequence in the order of `names`, with or without the `optional` ones, or from a dict."""
+    required = [name for name in names if name not in optional]
+    if isinstance(values, dict):
+        given = dict(values)
+        if not set(required) <= set(given) <= set(names):
+            raise ValueError(
+                f"{function}: inputs must be named {', '.join(required)}; got {', '.join(map(str, given)) or 'none'}; "
+                f"pass an array for each"
+            )
+    else:
+        if not isinstance(values, (list, tuple)):
+            raise TypeError(
+                f"{function}: inputs must be a list of arrays or a dict of them; got {_type_name(values)}; "
+                f"put it into a list"
+            )
+        expected = names if len(values) == len(names) else required
+        if len(values) != len(expected):
+            raise ValueError(
+                f"{function}: inputs must be {len(required)} arrays ({', '.join(required)}); got {len(values)}; "
+                f"pass one for each"
+            )
+        given = dict(zip(expected, values, strict=True))
+    return {name: as_array(function, value, name) for name, value in given.items()}
+
+
+def onnx_declared(function, name, array, dtype, shape):
+    """Raise where an input is not what the model declares; a length that is None may be anything."""
+    if dtype is not None and array.dtype != dtype:
+        raise TypeError(
+            f"{function}: {name} must have the model's dtype {dtype}; got {array.dtype}; convert it, such as "
+            f"{name}.astype({dtype.name!r})"
+        )
+    if shape is not None and (
+        len(shape) != array.ndim or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True))
+    ):
+        lengths = ", ".join("any" if n is None else str(n) for n in shape)
+        raise ValueError(
+            f"{function}: {name} must have the model's shape ({lengths}); got {array.shape}; pass such an array"
+        )

@@ -364,20 +364,26 @@ def _matrices(request):
     for axis, axis_map, (convention, scale) in zip(request.axes, request.maps, request.rows, strict=True):
         n, m = request.input_shape[axis], request.output_shape[axis]
         matrix = np.full((m, n), Fraction(0), dtype=object)
-        widened = request.antialias and axis_map.scale < 1
-        if convention is not None and not widened and getattr(convention, request.mode) is not None:
-            _fill_by_convention(matrix, convention, request.mode, scale)
+        own = None if convention is None or request.antialias else getattr(convention, request.mode, None)
+        if own is not None:
+            _fill_by_convention(matrix, own, request.mode, scale)
         else:
             for o in range(m):
                 x = (o - axis_map.output_offset) / axis_map.scale - axis_map.input_offset
-                if request.mode == "nearest":
-                    index = _ROUNDINGS[axis_map.rounding](x)
-                    matrix[o, min(max(index, 0), n - 1)] = Fraction(1)
-                elif widened:
-                    _fill_triangle(matrix[o], x, axis_map.scale)
-                else:
-                    _fill_linear(matrix[o], x)
+                _fill(matrix[o], x, request, axis_map, convention)
         yield axis, matrix
+
+
+def _fill(row, x, request, axis_map, convention):
+    """The weights of one output at the coordinate x."""
+    antialias = request.antialias or (convention is not None and convention.always_antialias)
+    if request.mode == "nearest":
+        index = _ROUNDINGS[axis_map.rounding](x)
+        row[min(max(index, 0), len(row) - 1)] = Fraction(1)
+    elif request.mode == "linear" and not (antialias and axis_map.scale < 1):
+        _fill_linear(row, x)
+    else:
+        _fill_filter(row, x, request.mode, antialias, axis_map.scale, convention)
 
 
 def _fill_linear(row, x):
@@ -389,21 +395,59 @@ def _fill_linear(row, x):
     row[min(lower + 1, last)] += x - lower
 
 
-def _fill_triangle(row, x, scale):
-    """Every sample within 1 / scale of x, clamped to the outer borders of the edge samples; the weights sum to one."""
-    x = min(max(x, -_HALF), len(row) - _HALF)
-    for i in range(len(row)):
-        row[i] = max(1 - abs(i - x) * scale, Fraction(0))
-    row[:] = row / row.sum()
+def _fill_filter(row, x, mode, antialias, scale, convention):
+    """Every sample within the filter around x, by its distance in samples, widened where antialias shrinks the axis."""
+    width = 1 / scale if antialias and scale < 1 else Fraction(1)
+    edge = None if convention is None else convention.edge
+    if edge is None:
+        edge = "renormalise" if antialias or mode == "lanczos3" else "repeat"
+    last = len(row) - 1
+    if edge == "renormalise":
+        # The picture ends at the outer borders of its edge samples.
+        x = min(max(x, -_HALF), last + _HALF)
+    radius, weight = _filter(mode, antialias, convention)
+    inputs = range(math.floor(x - radius * width) + 1, math.ceil(x + radius * width))
+    if edge == "renormalise":
+        inputs = [i for i in inputs if 0 <= i <= last]
+    weights = [weight(abs(i - x) / width) for i in inputs]
+    # Cubic weights of whole samples sum to one as they are; the others, and what is left of any at an edge, may not.
+    total = sum(weights) if edge == "renormalise" or mode == "lanczos3" or width > 1 else 1
+    for i, w in zip(inputs, weights, strict=True):
+        row[min(max(i, 0), last)] += w / total
 
 
-def _fill_by_convention(matrix, convention, mode, scale):
-    """Rows of a convention with arithmetic of its own, which is defined in its row of the conventions alone."""
+def _filter(mode, antialias, convention):
+    """(radius in samples, weight of a distance) of a filter."""
+    if mode == "linear":
+        return 1, lambda t: 1 - t
+    if mode == "lanczos3":
+        return 3, lambda t: _sinc(t) * _sinc(t / 3)
+    coefficient = -0.75 if convention is None else convention.cubic_coefficient
+    if antialias and convention is not None and convention.antialias_cubic_coefficient is not None:
+        coefficient = convention.antialias_cubic_coefficient
+    return 2, lambda t: _keys(t, Fraction(coefficient))
+
+
+def _keys(t, a):
+    """R. Keys, Cubic convolution interpolation for digital image processing, 1981, with the coefficient a."""
+    if t <= 1:
+        return (a + 2) * t**3 - (a + 3) * t**2 + 1
+    return a * t**3 - 5 * a * t**2 + 8 * a * t - 4 * a
+
+
+def _sinc(t):
+    if t == 0:
+        return 1.0
+    return 0.0 if t == int(t) else math.sin(math.pi * t) / (math.pi * t)
+
+
+def _fill_by_convention(matrix, own, mode, scale):
+    """Rows by a convention's own arithmetic, which is defined in its row of the conventions alone."""
     m, n = matrix.shape
     if mode == "nearest":
-        matrix[np.arange(m), convention.nearest(n, m, scale)] = Fraction(1)
+        matrix[np.arange(m), own(n, m, scale)] = Fraction(1)
         return
-    lower, fraction = convention.linear(n, m, scale)
+    lower, fraction = own(n, m, scale)
     for o in range(m):
         _fill_linear(matrix[o], int(lower[o]) + Fraction(float(fraction[o])))
 
