@@ -141,16 +141,20 @@ def linear_matrix(xs, n):
     return matrix
 
 
+def keys(t, a):
+    t = abs(t)
+    if t >= 2:
+        return Fraction(0)
+    return ((a + 2) * t - (a + 3)) * t * t + 1 if t <= 1 else ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+
+
 def cubic_matrix(xs, n, a=Fraction(-3, 4)):
     """Keys' kernel; taps beyond the axis fall on its edge sample."""
     matrix = np.full((len(xs), n), Fraction(0), dtype=object)
     for o, x in enumerate(xs):
         low = math.floor(x)
         for j in range(low - 1, low + 3):
-            d = abs(x - j)
-            inner = ((a + 2) * d - (a + 3)) * d * d + 1
-            outer = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-            matrix[o, clamp(j, n)] += inner if d <= 1 else outer if d < 2 else Fraction(0)
+            matrix[o, clamp(j, n)] += keys(x - j, a)
     return matrix
 
 
@@ -166,9 +170,33 @@ def triangle_matrix(n, m):
     return matrix
 
 
+def lanczos3(t):
+    """sinc(t) sinc(t / 3), whose zeros at whole numbers are exact."""
+    t = abs(t)
+    if t >= 3 or (t and t == int(t)):
+        return 0.0
+    if t == 0:
+        return 1.0
+    a, b = math.pi * float(t), math.pi * float(t) / 3
+    return math.sin(a) / a * math.sin(b) / b
+
+
+def windowed_matrix(n, m, kernel, widened=True):
+    """A filter over the samples inside the axis, widened when shrinking, weights made to sum to one; float64."""
+    width = max(Fraction(n, m), 1) if widened else 1
+    rows = []
+    for o in range(m):
+        x = coordinate("half_pixel", n, m, o)
+        weights = [float(kernel((j - x) / width)) for j in range(n)]
+        rows.append([weight / math.fsum(weights) for weight in weights])
+    return np.array(rows)
+
+
 def axis_matrix(n, m, *, mode="linear", convention="half_pixel", scale=None, rounding="half_down"):
     xs = [coordinate(convention, n, m, o, scale) for o in range(m)]
-    return nearest_matrix(xs, n, rounding) if mode == "nearest" else linear_matrix(xs, n)
+    if mode == "nearest":
+        return nearest_matrix(xs, n, rounding)
+    return cubic_matrix(xs, n) if mode == "cubic" else linear_matrix(xs, n)
 
 
 def nearest_indices_all(convention, rounding, n, m):

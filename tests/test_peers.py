@@ -162,6 +162,63 @@ def test_cubic_of_torch_and_its_gradient(align_corners, shape, size, seed):
     np.testing.assert_allclose(grad, x.grad.numpy(), rtol=1e-10, atol=1e-11)
 
 
+PAIRS = list(itertools.product(range(1, 49), repeat=2))
+
+
+def assert_nearest_of_every_pair(convention, theirs):
+    """Index for index: each side resizes a ramp."""
+    different = []
+    for n, m in PAIRS:
+        x = np.arange(n, dtype="u1")
+        ours = imgops.resample(x, m, mode="nearest", convention=convention)
+        if not np.array_equal(ours, theirs(x, m)):
+            different.append((n, m))
+    assert not different
+
+
+@needs_torch
+@pytest.mark.parametrize(("mode", "convention"), [("nearest", "torch"), ("nearest-exact", "torch_nearest_exact")])
+def test_nearest_of_torch_index_for_index(mode, convention):
+    import torch
+
+    def theirs(x, m):
+        picture = torch.from_numpy(x.astype("f4"))[None, None, None]
+        return torch.nn.functional.interpolate(picture, size=(1, m), mode=mode).numpy()[0, 0, 0]
+
+    assert_nearest_of_every_pair(convention, theirs)
+
+
+@needs_torch
+@pytest.mark.parametrize("options", [{}, {"align_corners": True}, {"antialias": True}, {"mode": "bicubic"}], ids=str)
+@given(shape=st.tuples(lengths, lengths), size=st.tuples(lengths, st.integers(2, 24)), seed=seeds)
+def test_float32_of_torch_in_its_own_convention(options, shape, size, seed):
+    import torch
+
+    options = {"mode": "bilinear", **options}
+    x = values((1, 2, *shape), "f4", seed)
+    expected = torch.nn.functional.interpolate(torch.from_numpy(x), size=size, **options).numpy()
+    result = imgops.resample(
+        x,
+        size,
+        data_format="NCHW",
+        mode="cubic" if options["mode"] == "bicubic" else "linear",
+        convention="torch_align_corners" if options.get("align_corners") else "torch",
+        antialias=options.get("antialias", False),
+    )
+    np.testing.assert_allclose(result, expected, rtol=0, atol=2e-5)
+
+
+@needs_torch
+@given(shape=st.tuples(lengths, lengths), size=st.tuples(lengths, st.integers(2, 24)), seed=seeds)
+def test_antialiased_cubic_of_torch(shape, size, seed):
+    import torch
+
+    x = values((1, 2, *shape), "f8", seed)
+    expected = torch.nn.functional.interpolate(torch.from_numpy(x), size=size, mode="bicubic", antialias=True).numpy()
+    result = imgops.resample(x, size, data_format="NCHW", mode="cubic", convention="torch", antialias=True)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-6)
+
+
 # onnx
 
 
@@ -294,6 +351,28 @@ def test_lanczos_of_pillow(shape, size, seed):
     )
 
 
+@needs_pillow
+def test_nearest_of_pillow_index_for_index():
+    from PIL import Image
+
+    def theirs(x, m):
+        return np.asarray(Image.fromarray(x[None]).resize((m, 1), Image.Resampling.NEAREST))[0]
+
+    assert_nearest_of_every_pair("pillow", theirs)
+
+
+@needs_pillow
+@pytest.mark.parametrize(("mode", "name"), [("linear", "BILINEAR"), ("cubic", "BICUBIC"), ("lanczos3", "LANCZOS")])
+@given(shape=st.tuples(lengths, lengths), size=st.tuples(lengths, lengths), seed=seeds)
+def test_filters_of_pillow_in_its_own_convention(mode, name, shape, size, seed):
+    from PIL import Image
+
+    x = values(shape, "f4", seed)
+    expected = np.asarray(Image.fromarray(x).resize(size[::-1], Image.Resampling[name]))
+    result = imgops.resample(x, size, mode=mode, convention="pillow")
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-5)
+
+
 # OpenCV
 
 
@@ -319,3 +398,32 @@ def test_nearest_of_opencv_at_whole_factors():
         expected = cv2.resize(x, size[::-1], interpolation=cv2.INTER_NEAREST)
         result = imgops.resample(x, size, mode="nearest", convention="asymmetric", rounding="floor")
         np.testing.assert_array_equal(result, expected)
+
+
+@needs_opencv
+@pytest.mark.parametrize(
+    ("convention", "name"), [("opencv", "INTER_NEAREST"), ("opencv_nearest_exact", "INTER_NEAREST_EXACT")]
+)
+def test_nearest_of_opencv_index_for_index(convention, name):
+    import cv2
+
+    if int(cv2.__version__.split(".")[0]) < 5:
+        pytest.skip("the rules of OpenCV 5")
+
+    def theirs(x, m):
+        return cv2.resize(x[None], (m, 1), interpolation=getattr(cv2, name)).reshape(-1)
+
+    assert_nearest_of_every_pair(convention, theirs)
+
+
+@needs_opencv
+@pytest.mark.parametrize(("mode", "name"), [("linear", "INTER_LINEAR"), ("cubic", "INTER_CUBIC")])
+@given(shape=st.tuples(lengths, lengths), size=st.tuples(lengths, lengths), seed=seeds)
+def test_filters_of_opencv_in_its_own_convention(mode, name, shape, size, seed):
+    import cv2
+
+    if shape == (2 * size[0], 2 * size[1]):
+        return  # OpenCV averages areas there
+    x = values(shape, "f4", seed)
+    expected = cv2.resize(x, size[::-1], interpolation=getattr(cv2, name)).reshape(size)
+    np.testing.assert_allclose(imgops.resample(x, size, mode=mode, convention="opencv"), expected, rtol=0, atol=2e-5)

@@ -6,12 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import CONVENTIONS, apply, assert_same_bits, axis_matrix, triangle_matrix
+from oracles import CONVENTIONS, apply, assert_same_bits, axis_matrix, lanczos3, triangle_matrix, windowed_matrix
 from strategies import FLOATS, WEIGHTED, dtype_name, examples, layouts, resample_cases, scales, seeds, values
 
 import imgops
 
-KINDS = ({"mode": "nearest"}, {"mode": "linear"}, {"mode": "linear", "antialias": True})
+KINDS = (
+    {"mode": "nearest"},
+    {"mode": "linear"},
+    {"mode": "linear", "antialias": True},
+    {"mode": "cubic"},
+    {"mode": "lanczos3", "antialias": True},
+)
 
 
 @st.composite
@@ -95,6 +101,8 @@ def hull(matrix, part):
 
 
 def matrix_of(kind, n, m, **options):
+    if kind["mode"] == "lanczos3":
+        return windowed_matrix(n, m, lanczos3)
     if kind.get("antialias"):
         return triangle_matrix(n, m)
     return axis_matrix(n, m, mode=kind["mode"], **options)

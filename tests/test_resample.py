@@ -128,6 +128,44 @@ def test_antialiased_linear_against_fractions(dtype, n, m, rows, seed):
     assert_near_exact(result, apply(matrices, exactly), apply(matrices, abs(exactly)), n)
 
 
+@pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "f2", "f4", "f8"])
+@given(
+    case=resample_cases(max_ndim=2, max_length=5),
+    convention=st.sampled_from(CONVENTIONS),
+    scale=st.none() | scales,
+    seed=seeds,
+)
+@examples(25)
+def test_cubic_against_fractions(dtype, case, convention, scale, seed):
+    """Saturated where it overshoots an integer's range."""
+    shape, axes, size = case
+    x = values(shape, dtype, seed)
+    options = {"mode": "cubic", "convention": convention}
+    matrices = matrices_of(shape, axes, size, scale=scale, **options)
+    exactly = to_fractions(x)
+    expected = apply(matrices, exactly)
+    if x.dtype.kind in "iu":
+        expected = np.clip(expected, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    # A weight is a cubic polynomial in float64: its error is that of a number about one, however small it is itself.
+    magnitude = apply({axis: abs(matrix) for axis, matrix in matrices.items()}, abs(exactly)) + abs(exactly).max()
+    result = imgops.resample(x, size, axes=axes, scale=scale and [scale] * len(axes), **options)
+    assert result.dtype == x.dtype
+    assert_near_exact(result, expected, magnitude, 4 * len(axes))
+
+
+def test_overshoot_saturates():
+    for dtype in INTEGERS:
+        info = np.iinfo(dtype)
+        x = np.array([info.min, info.min, info.max, info.max, info.max, info.min, info.min], dtype)
+        for mode in ("cubic", "lanczos3"):
+            out = imgops.resample(x, 28, mode=mode)
+            wide = imgops.resample(x.astype("f8"), 28, mode=mode)
+            assert wide.min() < info.min
+            assert wide.max() > info.max
+            assert (out[wide < info.min] == info.min).all()
+            assert (out[wide > info.max] == info.max).all()
+
+
 def test_antialias_changes_nothing_when_enlarging():
     x = values((5, 6, 3), "f4", 0)
     assert_same_bits(imgops.resample(x, (7, 13), antialias=True), imgops.resample(x, (7, 13)))
@@ -437,6 +475,22 @@ def test_neighbours_of_an_aligned_sample_are_not_read(dtype, bad):
         assert (imgops.resample(plane, (5, 5), axes=(0, 1)).astype("f8")[2, 2] == 7).all()
 
 
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("mode", ["cubic", "lanczos3"])
+@pytest.mark.parametrize("dtype", FLOATS, ids=dtype_name)
+def test_zeros_of_wider_filters_are_not_read(dtype, mode, bad):
+    """Both filters are zero at the whole distances about an aligned sample: 5 to 5, 5 to 15, 5 to 25."""
+    for factor in (1, 3, 5):
+        for middle in range(5):
+            x = np.full((5, 5, 2), bad, dtype)
+            x[middle, middle] = 7
+            out = imgops.resample(x, (5 * factor, 5 * factor), mode=mode).astype("f8")
+            aligned = middle * factor + factor // 2
+            assert (out[aligned, aligned] == 7).all()
+            row = imgops.resample(x[middle], 5 * factor, axes=0, mode=mode).astype("f8")
+            assert (row[aligned] == 7).all()
+
+
 @pytest.mark.parametrize("dtype", FLOATS, ids=dtype_name)
 @pytest.mark.parametrize("mode", MODES)
 def test_negative_zero_is_kept(dtype, mode):
@@ -465,7 +519,7 @@ def test_subnormals_survive():
 # Layouts and out
 
 
-@pytest.mark.parametrize("options", [{"mode": "nearest"}, {}, {"antialias": True}], ids=str)
+@pytest.mark.parametrize("options", [{"mode": "nearest"}, {}, {"antialias": True}, {"mode": "cubic"}], ids=str)
 @given(
     case=resample_cases(),
     dtype=st.sampled_from(WEIGHTED),

@@ -162,7 +162,16 @@ def test_rows_about_the_vector_length(mode, channels):
 
 @pytest.mark.parametrize("dtype", FLOATS + COMPLEX, ids=dtype_name)
 @pytest.mark.parametrize(
-    "options", [{"mode": "nearest"}, {"mode": "linear"}, {"mode": "linear", "antialias": True}], ids=str
+    "options",
+    [
+        {"mode": "nearest"},
+        {"mode": "linear"},
+        {"mode": "cubic"},
+        {"mode": "lanczos3"},
+        {"mode": "linear", "antialias": True},
+        {"mode": "cubic", "antialias": True},
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("convention", NAMED)
 def test_adjoint_of_every_convention(convention, options, dtype):

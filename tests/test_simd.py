@@ -36,6 +36,8 @@ def digests():
                 add(f"linear {word} NCHW", imgops.resample(nchw, size, data_format="NCHW"))
                 add(f"antialias {word}", imgops.resample(x, size, antialias=True))
                 add(f"nearest {word}", imgops.resample(x, size, mode="nearest"))
+                add(f"cubic {word}", imgops.resample(x, size, mode="cubic"))
+            add(f"lanczos3 {word}", imgops.resample(x, (h + 2, w // 2), mode="lanczos3", antialias=True))
             add(f"linear {word} scales", imgops.resample(x, scale=(1.7, Fraction(3, 7))))
             if np.dtype(dtype) not in INTEGERS:
                 for size in ((2 * h, 2 * w), (h // 2, w // 3), (h + 2, w - 1)):

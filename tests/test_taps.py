@@ -16,12 +16,15 @@ from oracles import (
     axis_matrix,
     coordinate,
     exact,
+    keys,
+    lanczos3,
     linear_matrix,
     nearest_index,
     nearest_indices_all,
     nearest_matrix,
     to_float,
     triangle_matrix,
+    windowed_matrix,
 )
 from strategies import SCALES, offsets, scales
 
@@ -231,6 +234,31 @@ def test_antialiased_linear_is_pillows_triangle(n, m):
     np.testing.assert_allclose(taps.dense(), to_float(triangle_matrix(n, m)), rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@given(n=lengths, m=lengths, scale=st.none() | scales)
+def test_cubic_of_every_convention(convention, n, m, scale):
+    axis_map = imgops.get_convention(convention).axis_map(n, m, scale=scale and exact(scale))
+    taps = axis_taps(n, m, axis_map, mode="cubic")
+    assert_consistent(taps)
+    expected = axis_matrix(n, m, mode="cubic", convention=convention, scale=scale)
+    np.testing.assert_allclose(taps.dense(), to_float(expected), rtol=0, atol=1e-14)
+    rows, columns = np.nonzero(expected == 0)
+    assert abs(taps.dense()[rows, columns]).max(initial=0) < 1e-15
+
+
+@pytest.mark.parametrize("antialias", [False, True])
+@given(n=lengths, m=lengths)
+def test_lanczos_and_antialiased_cubic(antialias, n, m):
+    axis_map = imgops.get_convention("half_pixel").axis_map(n, m)
+    taps = axis_taps(n, m, axis_map, mode="lanczos3", antialias=antialias)
+    assert_consistent(taps)
+    np.testing.assert_allclose(taps.dense(), windowed_matrix(n, m, lanczos3, antialias), rtol=0, atol=1e-13)
+    if antialias:
+        taps = axis_taps(n, m, axis_map, mode="cubic", antialias=True)
+        expected = windowed_matrix(n, m, lambda t: keys(t, Fraction(-3, 4)))
+        np.testing.assert_allclose(taps.dense(), expected, rtol=0, atol=1e-12)
+
+
 def test_weights_just_beside_a_sample_keep_their_precision():
     """1e-9 beside a sample the small weight is 1e-9, to the last bit; a float coordinate would keep half its digits."""
     taps = axis_taps(9, 1, imgops.AxisMap(1, Fraction(-7) - Fraction(1, 10**9), 0))
@@ -242,13 +270,12 @@ def test_weights_just_beside_a_sample_keep_their_precision():
 # Transposes and invariants
 
 
-@pytest.mark.parametrize("mode", ["nearest", "linear", "antialias"])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic", "lanczos3", "linear antialias", "cubic antialias"])
 @pytest.mark.parametrize("convention", CONVENTIONS)
 @given(n=lengths, m=lengths, scale=st.none() | scales)
 def test_the_transposed_table_is_the_transpose(convention, mode, n, m, scale):
     axis_map = imgops.get_convention(convention).axis_map(n, m, scale=scale and exact(scale))
-    options = {"mode": "linear", "antialias": True} if mode == "antialias" else {"mode": mode}
-    taps = axis_taps(n, m, axis_map, **options)
+    taps = axis_taps(n, m, axis_map, mode=mode.split()[0], antialias="antialias" in mode)
     transpose = taps.transpose()
     assert (transpose.input_length, transpose.output_length) == (m, n)
     assert_consistent(transpose)

@@ -30,7 +30,8 @@ def many_results(num_threads):
     yield imgops.resample(picture[..., 0], 301, axes=0, num_threads=num_threads)
     yield imgops.resample(picture[..., 0], (3, 301, 99), num_threads=num_threads)
     yield imgops.resample(picture[:1, :3], (5, 4001), num_threads=num_threads)
-    for mode in ("nearest", "linear"):
+    yield imgops.resample(bytes_, (75, 407), mode="lanczos3", antialias=True, num_threads=num_threads)
+    for mode in ("nearest", "linear", "cubic"):
         yield imgops.resample_grad(picture, (301, 97), mode=mode, num_threads=num_threads)
         yield imgops.resample_grad(picture, (75, 407), mode=mode, num_threads=num_threads)
         out = picture[:, :75, :97].copy()
