@@ -18,6 +18,7 @@ from .blocks import (
     space_to_depth_shape,
 )
 from .conventions import conventions, get_convention
+from .identify import identify
 from .resampling import ResamplePlan, resample, resample_grad, resample_shape
 from .taps import AxisMap
 from .threads import get_num_threads, set_num_threads, show_config, simd_level, thread_limit
@@ -47,6 +48,7 @@ __all__ = [
     "depth_to_space_shape",
     "get_convention",
     "get_num_threads",
+    "identify",
     "pixel_shuffle",
     "pixel_unshuffle",
     "resample",

@@ -698,6 +698,61 @@ def picture_linear_light(function, value, mode, image_mode):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Identifying
+
+
+def identify_arrays(function, x, y):
+    """Two arrays of numbers or bool, real or complex alike, none empty, in native byte order."""
+    x, y = as_array(function, x), as_array(function, y, "y")
+    for argument, array in (("x", x), ("y", y)):
+        if array.dtype.kind not in "biufc" and array.dtype.name not in _dtypes.CODES:
+            raise TypeError(
+                f"{function}: {argument} must hold numbers or bool; got dtype {array.dtype}; "
+                f"compare numbers, such as the codes of the labels"
+            )
+        if array.size == 0:
+            raise ValueError(
+                f"{function}: {argument} must not be empty; got shape {array.shape}; pass an array with elements"
+            )
+    if (x.dtype.kind == "c") != (y.dtype.kind == "c"):
+        raise TypeError(
+            f"{function}: x and y must both be real or both complex; got dtypes {x.dtype} and {y.dtype}; "
+            f"compare their real parts"
+        )
+    return tuple(array.astype(_dtypes.native(array.dtype), copy=False) for array in (x, y))
+
+
+def identify_shapes(function, shape, other, resampled, layout):
+    """Raise unless the lengths of x and y agree on all but the resampled axes."""
+    if len(shape) != len(other):
+        raise ValueError(
+            f"{function}: x and y must have the same number of axes; got shapes {tuple(shape)} and {tuple(other)}; "
+            f"add or drop axes of length 1"
+        )
+    if any(a != b for axis, (a, b) in enumerate(zip(shape, other, strict=True)) if axis not in resampled):
+        letters = layout if len(shape) > 2 else None
+        raise ValueError(
+            f"{function}: x and y must have the same lengths on all but the resampled axes {tuple(resampled)}; got "
+            f"shapes {describe_shape(shape, letters)} and {describe_shape(other, letters)}; pass another data_format, "
+            f"or axes="
+        )
+
+
+def tolerance(function, value, default):
+    """A difference of 0 or more, inf included; `default` for None."""
+    if value is None:
+        return default
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Rational, float, np.floating)):
+        raise TypeError(
+            f"{function}: tolerance must be a real number; got {value!r} of type {_type_name(value)}; "
+            f"pass the largest difference, such as 1e-6, or None"
+        )
+    if not value >= 0:
+        raise ValueError(f"{function}: tolerance must be 0 or more; got {value}; pass 0 for equal results only")
+    return float(value)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Interfaces: the conditions of the operators' owners
 
 
