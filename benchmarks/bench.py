@@ -443,7 +443,7 @@ def main(arguments=None):
     print(", ".join([facts["processor"], f"{options.threads} threads", f"SIMD {facts['simd_level']}"]))
     print(", ".join(f"{name} {number}" for name, number in facts["versions"].items()))
     if (facts["load_before"] or 0) > 0.5 and not options.check:
-        print(f"other programs are running (load {facts['load_before']:.1f}): they take cores, figures are too high")
+        print(f"load {facts['load_before']:.1f} in the last minute: if other programs take cores, figures are too high")
     cells = [cell for cell in CELLS if options.only in (cell.operator, cell.dtype, cell.layout, "")]
     if not cells:
         parser.error(f"no cell has {options.only!r} as its operator, dtype or layout")
