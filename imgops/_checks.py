@@ -896,6 +896,139 @@ def interface_same_batch(function, argument, shape, other_argument, other_shape)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Interfaces: ONNX
+
+
+def onnx_blocks(function, value, blocksize, mode, to_space):
+    """(array, block, mode) of an (N, C, H, W) array whose channels, or height and width, the block divides."""
+    array = interface_array(function, "input", value, None, (4,), letters="NCHW")
+    block = block_size(function, blocksize, "blocksize")
+    mode = name_of(function, "mode", mode, BLOCK_MODES)
+    _, channels, height, width = array.shape
+    if to_space and channels % block**2:
+        raise ValueError(
+            f"{function}: channels must be divisible by blocksize**2 = {block**2}; input has shape "
+            f"{describe_shape(array.shape, 'NCHW')}; transpose it if the channels come last, or pass another blocksize"
+        )
+    if not to_space and (height % block or width % block):
+        raise ValueError(
+            f"{function}: height and width must be divisible by blocksize = {block}; input has shape "
+            f"{describe_shape(array.shape, 'NCHW')}; crop or pad it, or transpose it if the channels come last"
+        )
+    return array, block, mode
+
+
+def onnx_flag(function, argument, value):
+    number = int(value) if isinstance(value, (bool, np.bool_)) else integer(function, argument, value, "pass 0 or 1")
+    if number not in (0, 1):
+        raise ValueError(f"{function}: {argument} must be 0 or 1; got {number}; pass one of these")
+    return bool(number)
+
+
+def onnx_number(function, argument, value, finite=True):
+    """A float; with `finite` neither infinite nor NaN."""
+    if not finite and isinstance(value, (float, np.floating)) and not math.isfinite(value):
+        return float(value)
+    return float(exact(function, argument, value))
+
+
+def onnx_no_antialias(function):
+    raise ValueError(
+        f"{function}: antialias=1 needs mode 'linear' or 'cubic'; got mode='nearest', which has no filter to widen; "
+        f"pass mode='linear' or leave antialias out"
+    )
+
+
+def onnx_antialias_step(function, transformation):
+    raise ValueError(
+        f"{function}: antialias=1 needs coordinates that are 1 / scale apart where an axis shrinks; "
+        f"coordinate_transformation_mode={transformation!r} has others; pass 'half_pixel' or leave antialias out"
+    )
+
+
+def onnx_entries(function, argument, value, count):
+    """A sequence of `count` entries as a tuple; None where it is not given or empty."""
+    if value is None:
+        return None
+    if not isinstance(value, (Sequence, np.ndarray)) or isinstance(value, (str, bytes)) or np.ndim(value) != 1:
+        raise TypeError(
+            f"{function}: {argument} must be a sequence of numbers, one axis long; got {value!r}; pass such as a list"
+        )
+    if len(value) not in (0, count):
+        raise ValueError(
+            f"{function}: {argument} must have {count} entries for the axes; got {len(value)}: {tuple(value)}; "
+            f"pass {count} entries, or name the axes with axes="
+        )
+    return tuple(value) or None
+
+
+def onnx_scales(function, value, count, least=None):
+    """`count` positive float32 numbers, none below `least`."""
+    scales = onnx_entries(function, "scales", value, count)
+    if scales is None:
+        raise ValueError(f"{function}: scales is required; got none; pass one number per axis, {count}")
+    scales = interface_floats(function, "scales", scales, count, positive=True)
+    if least is not None and min(scales) < least:
+        raise ValueError(
+            f"{function}: scales must be at least {least}; got {tuple(map(float, scales))}; shrink with Resize"
+        )
+    return scales
+
+
+def onnx_scales_or_sizes(function, scales, sizes, count, policy):
+    """(scales, None) or (None, sizes), exactly one of the two."""
+    given = [onnx_entries(function, *entry, count) is not None for entry in (("scales", scales), ("sizes", sizes))]
+    if all(given) or not any(given):
+        came = "both" if all(given) else "neither"
+        raise ValueError(f"{function}: one of scales and sizes is required; got {came}; pass exactly one of the two")
+    if given[0] and policy != "stretch":
+        raise ValueError(
+            f"{function}: keep_aspect_ratio_policy={policy!r} needs sizes; got scales; pass sizes, or 'stretch'"
+        )
+    return (onnx_scales(function, scales, count), None) if given[0] else (None, sizes)
+
+
+def onnx_sizes(function, value, count):
+    sizes = onnx_entries(function, "sizes", value, count)
+    sizes = tuple(integer(function, "sizes", length, "pass whole numbers of samples") for length in sizes)
+    if min(sizes) < 0:
+        raise ValueError(f"{function}: sizes must not be negative; got {sizes}; pass numbers of samples")
+    return sizes
+
+
+def onnx_products(function, lengths, products):
+    if not np.isfinite(products).all():
+        raise ValueError(
+            f"{function}: lengths times scales must be finite in float32; got lengths {tuple(lengths)} and products "
+            f"{tuple(map(float, products))}; pass smaller scales"
+        )
+
+
+def onnx_lengths(function, lengths, results):
+    """Raise where a result has no samples of an axis that has some, or some of an axis that has none."""
+    if any((n == 0) != (m == 0) for n, m in zip(lengths, results, strict=True)):
+        raise ValueError(
+            f"{function}: every axis must keep at least one sample, and an axis without samples stays without; got "
+            f"lengths {tuple(lengths)} to become {tuple(results)}; pass other scales or sizes"
+        )
+
+
+def onnx_roi(function, value, count):
+    """A (start, end) pair of Fractions for each of `count` axes."""
+    if value is None or len(np.atleast_1d(value)) == 0:
+        raise ValueError(
+            f"{function}: coordinate_transformation_mode='tf_crop_and_resize' needs roi; got none; pass the {count} "
+            f"starts and then the {count} ends"
+        )
+    entries = onnx_entries(function, "roi", value, 2 * count)
+    for entry in entries:
+        exact(function, "roi", entry)
+    # The binary numbers themselves: exact() above only refuses what is no finite number.
+    numbers = [Fraction(float(entry)) for entry in entries]
+    return list(zip(numbers[:count], numbers[count:], strict=True))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Interfaces: torch
 
 _TORCH_AXES = {3: "(N, C, W)", 4: "(N, C, H, W)", 5: "(N, C, D, H, W)"}

@@ -23,6 +23,7 @@ def native(dtype):
 
 
 def code(dtype):
+    """The kernels' number of a dtype, or of a part of a complex one."""
     return CODES[dtype.name]
 
 

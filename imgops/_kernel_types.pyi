@@ -37,7 +37,7 @@ class Table:
 
 def resample(
     x: np.ndarray,
-    first: Table,
+    first: Table | None,
     second: Table | None,
     out: np.ndarray,
     first_axis: int,

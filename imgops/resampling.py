@@ -10,6 +10,8 @@ from .taps import LongTaps, axis_table, linear_taps, nearest_taps
 
 # Passes over more than two axes work in slabs whose intermediate array takes at most this many bytes.
 _SLAB_BYTES = 4 * 2**20
+# Plans are kept for reuse while the lengths of their axes, in and out, add up to no more than this.
+_CACHED_LENGTHS = 4096
 # More taps per output than this, and rows are kept uneven rather than padded to the longest.
 _PADDED_TAPS = 16
 
@@ -94,7 +96,9 @@ def resample(
     [0.0, 0.25, 0.75, 1.0]
     """
     x = _checks.as_array("resample", x)
-    plan = _plan("resample", x.shape, size, scale, axes, data_format, mode, convention, rounding, antialias)
+    plan = _plan(
+        _forward_plan, "resample", x.shape, size, scale, axes, data_format, mode, convention, rounding, antialias
+    )
     return plan._forward("resample", x, out, dtype, num_threads)
 
 
@@ -152,8 +156,10 @@ def resample_grad(
     function = "resample_grad"
     grad_output = _checks.as_array(function, grad_output, "grad_output")
     _checks.gradient_dtype(function, grad_output.dtype)
-    input_shape, size, axes = _request.resolve_grad(function, grad_output.shape, input_size, scale, axes, data_format)
-    plan = _plan(function, input_shape, size, scale, axes, data_format, mode, convention, rounding, antialias)
+    plan = _plan(
+        _backward_plan, function, grad_output.shape, input_size, scale, axes, data_format, mode, convention, rounding,
+        antialias,
+    )  # fmt: skip
     return plan._backward(function, grad_output, out, accumulate, num_threads)
 
 
@@ -240,6 +246,8 @@ class ResamplePlan:
         self.output_shape = output_shape
         self._mode = mode
         self._request = request
+        # By dtypes; an entry is made once and never changed.
+        self._calls = {}
 
     @classmethod
     def _from_request(cls, request):
@@ -349,17 +357,18 @@ class ResamplePlan:
         num_threads = threads.resolve(function, num_threads)
         if self._mode == "nearest":
             return self._pick(function, x, out, dtype, num_threads)
-        result_dtype, double = _checks.weighted_dtypes(function, x.dtype, dtype)
-        if out is None:
+        call = self._calls.get((x.dtype, None)) if dtype is None else None
+        if call is None:
+            result_dtype, double = _checks.weighted_dtypes(function, x.dtype, dtype)
+            call = self._prepared(x.dtype, result_dtype, double, backward=False)
             _checks.element_count(function, self.output_shape, result_dtype.itemsize)
-            out = np.empty(self.output_shape, result_dtype)
+            if dtype is None:
+                self._calls[x.dtype, None] = call
+        if out is None:
+            out = np.empty(self.output_shape, call.dtype)
         else:
-            if dtype is not None and out.dtype != result_dtype:
-                _checks.out_dtype_disagrees(function, out.dtype, result_dtype)
-            _checks.output(function, out, self.output_shape, (result_dtype,))
-        if x.dtype.name not in _dtypes.CODES:
-            x = x.astype(result_dtype)
-        _weigh(x, self._passes, out, double, False, num_threads)
+            x = _checked_operands(function, self.output_shape, x, out, call.dtype, dtype)
+        call(x, out, False, num_threads)
         return out
 
     def _pick(self, function, x, out, dtype, num_threads):
@@ -368,81 +377,142 @@ class ResamplePlan:
             _checks.element_count(function, self.output_shape, result_dtype.itemsize)
             out = np.empty(self.output_shape, result_dtype)
         else:
-            if dtype is not None and isinstance(out, np.ndarray) and out.dtype != result_dtype:
-                _checks.out_dtype_disagrees(function, out.dtype, result_dtype)
-            _checks.output(function, out, self.output_shape, (result_dtype,))
+            x = _checked_operands(function, self.output_shape, x, out, result_dtype, dtype)
         if x.dtype != result_dtype:
             x = x.astype(result_dtype)
-        elif np.may_share_memory(x, out):
-            x = x.copy()
-        if out.size:
+        if not self._is_empty:
+            if self._tables is not None:
+                _kernels.resample.nearest(x, self._tables, out, num_threads)
+                return out
             for part, passes, target in _windows(x, self._passes, out):
-                tables = [None] * x.ndim
-                for axis, taps in passes:
-                    tables[axis] = taps.starts
-                _kernels.resample.nearest(part, tuple(tables), target, num_threads)
+                _kernels.resample.nearest(part, _index_tables(passes, x.ndim), target, num_threads)
         return out
 
     def _backward(self, function, grad_output, out, accumulate, num_threads):
-        accumulate = _checks.accumulate(function, accumulate, out)
+        if accumulate is not False:
+            accumulate = _checks.accumulate(function, accumulate, out)
         num_threads = threads.resolve(function, num_threads)
-        dtypes = _dtypes.gradient_outputs(_dtypes.native(grad_output.dtype))
+        dtype = _dtypes.native(grad_output.dtype)
         if out is None:
-            _checks.element_count(function, self.input_shape, dtypes[0].itemsize)
-            out = np.empty(self.input_shape, dtypes[0])
+            _checks.element_count(function, self.input_shape, dtype.itemsize)
+            out = np.empty(self.input_shape, dtype)
         else:
-            _checks.output(function, out, self.input_shape, dtypes)
-        double = _dtypes.needs_double(grad_output.dtype, out.dtype)
-        passes = tuple((axis, _transposed(taps)) for axis, taps in reversed(self._passes))
-        _weigh(grad_output, passes, out, double, accumulate, num_threads)
+            _checks.output(function, out, self.input_shape, _dtypes.gradient_outputs(dtype))
+            if np.may_share_memory(grad_output, out):
+                grad_output = grad_output.copy()
+        key = (grad_output.dtype, out.dtype)
+        call = self._calls.get(key)
+        if call is None:
+            double = _dtypes.needs_double(*key)
+            call = self._calls[key] = self._prepared(*key, double, backward=True)
+        call(grad_output, out, accumulate, num_threads)
         return out
 
+    @functools.cached_property
+    def _is_empty(self):
+        return 0 in self.output_shape
 
-def _plan(function, shape, size, scale, axes, data_format, mode, convention, rounding, antialias):
-    arguments = (size, scale, axes, data_format, mode, convention, rounding, antialias)
+    @functools.cached_property
+    def _tables(self):
+        """Index tables of nearest, one per axis; None where one is too long to be made at once."""
+        if any(isinstance(table, LongTaps) for _, table in self._passes):
+            return None
+        return _index_tables(self._passes, len(self.input_shape))
+
+    def _prepared(self, source, result, double, backward):
+        """The _Call that takes an array of dtype `source` to one of dtype `result`."""
+        passes = self._passes
+        if backward:
+            passes = tuple((axis, _transposed(table)) for axis, table in reversed(passes))
+        return _Call(passes, source, result, double, self._is_empty)
+
+
+def _checked_operands(function, shape, x, out, dtype, wanted):
+    """x, or a copy of it where it overlaps `out`, which is checked."""
+    if wanted is not None and isinstance(out, np.ndarray) and out.dtype != dtype:
+        _checks.out_dtype_disagrees(function, out.dtype, dtype)
+    _checks.output(function, out, shape, (dtype,))
+    return x.copy() if np.may_share_memory(x, out) else x
+
+
+class _Call:
+    """Weighted passes with everything settled that depends on the dtypes alone."""
+
+    __slots__ = ("_double", "_numbers", "_passes", "_source", "_tables", "dtype")
+
+    def __init__(self, passes, source, result, double, is_empty):
+        self.dtype = result
+        self._passes = passes
+        self._double = double
+        # Parts of complex numbers, byte orders and dtypes without a code of their own are settled by a conversion.
+        convertible = source.name in _dtypes.CODES and _dtypes.parts(source) == _dtypes.parts(result)
+        self._source = _dtypes.native(source) if convertible else result
+        self._tables = self._numbers = None
+        if is_empty:
+            self._passes = None
+        elif not any(isinstance(table, LongTaps) for _, table in passes):
+            needed = _without_identities(passes)
+            if len(needed) <= 2:
+                self._tables, self._numbers = _kernel_arguments(needed, self._source, result, double)
+
+    def __call__(self, x, out, accumulate, num_threads):
+        if self._passes is None:
+            return
+        if x.dtype is not self._source and x.dtype != self._source:
+            x = x.astype(self._source)
+        if self._tables is not None:
+            _kernels.resample.resample(x, *self._tables, out, *self._numbers, accumulate, num_threads)
+            return
+        for part, passes, target in _windows(x, self._passes, out):
+            _apply(part, _without_identities(passes), target, self._double, accumulate, num_threads)
+
+
+def _kernel_arguments(passes, source, result, double):
+    """(tables, axes and dtypes) of at most two passes, as the kernel takes them."""
+    axis, taps = passes[0] if passes else (0, None)
+    second_axis, second_taps = passes[1] if len(passes) > 1 else (-1, None)
+    tables = tuple(None if table is None else _table(table, double) for table in (taps, second_taps))
+    return tables, (axis, second_axis, _dtypes.code(source), _dtypes.code(result), _dtypes.parts(result), double)
+
+
+def _plan(make, function, shape, size, scale, axes, data_format, mode, convention, rounding, antialias):
+    """The plan that `make` makes of a call's arguments, kept for the next such call."""
+    if type(size) is list:
+        size = tuple(size)
+    if type(scale) is list:
+        scale = tuple(scale)
+    arguments = (shape, size, scale, axes, data_format, mode, convention, rounding, antialias)
     try:
-        return _cached_plan(function, shape, tuple(_hashable(argument) for argument in arguments))
+        plan = _cached_plan(make, function, arguments, _kinds(size), _kinds(scale), _kinds(axes), type(antialias))
     except TypeError:
         # An argument that cannot be a key of the cache; a wrong one is refused in the same words.
-        return _make_plan(function, shape, arguments)
+        plan = None
+    return make(function, *arguments) if plan is None else plan
 
 
-def _hashable(argument):
-    """A key that tells 1 from 1.0 and True, which are equal but not equally welcome."""
-    if isinstance(argument, (list, np.ndarray)):
-        argument = tuple(argument)
-    if isinstance(argument, tuple):
-        return tuple(_Typed(entry) for entry in argument)
-    return _Typed(argument)
+def _kinds(argument):
+    """What tells 1 from 1.0 and True, which are equal but not equally welcome."""
+    return tuple(map(type, argument)) if type(argument) is tuple else type(argument)
 
 
-class _Typed:
-    __slots__ = ("key", "value")
-
-    def __init__(self, value):
-        self.value = value
-        self.key = (type(value), value)
-
-    def __hash__(self):
-        return hash(self.key)
-
-    def __eq__(self, other):
-        return self.key == other.key
-
-
-def _plain(argument):
-    return tuple(entry.value for entry in argument) if isinstance(argument, tuple) else argument.value
-
-
-def _make_plan(function, shape, arguments):
-    request = _request.resolve(function, shape, *arguments)
+def _forward_plan(function, shape, size, scale, axes, data_format, mode, convention, rounding, antialias):
+    request = _request.resolve(function, shape, size, scale, axes, data_format, mode, convention, rounding, antialias)
     _checks.element_count(function, request.output_shape, 1)
     return ResamplePlan._from_request(request)
 
 
+def _backward_plan(function, shape, input_size, scale, axes, data_format, *options):
+    """The plan of the forward whose output has `shape`."""
+    input_shape, size, axes = _request.resolve_grad(function, shape, input_size, scale, axes, data_format)
+    return _forward_plan(function, input_shape, size, scale, axes, data_format, *options)
+
+
 @functools.lru_cache(maxsize=256)
-def _cached_plan(function, shape, arguments):
-    return _make_plan(function, shape, tuple(_plain(argument) for argument in arguments))
+def _cached_plan(make, function, arguments, *_kinds):
+    """A plan of short axes; None for longer ones, whose tables would fill the memory that the cache may take."""
+    plan = make(function, *arguments)
+    lengths = sum(plan.input_shape[axis] + plan.output_shape[axis] for axis in plan._request.axes)
+    return plan if lengths <= _CACHED_LENGTHS else None
 
 
 def _ordered_tables(request):
@@ -529,37 +599,24 @@ def _longest_run(flags):
     return int(edges[2 * longest]), int(edges[2 * longest + 1])
 
 
-def _weigh(x, passes, out, double, accumulate, num_threads):
-    """Apply the passes to x in order and write or add the result to out."""
-    if not out.size:
-        return
-    if not x.dtype.isnative:
-        x = x.astype(_dtypes.native(x.dtype))
-    if np.may_share_memory(x, out):
-        x = x.copy()
-    parts = _dtypes.parts(out.dtype)
-    if parts > _dtypes.parts(x.dtype):
-        x = x.astype(out.dtype)
-    for part, short, target in _windows(x, passes, out):
-        needed = tuple(entry for entry in short if not entry[1].is_identity)
-        _apply(part, needed, target, double, accumulate, num_threads)
+def _without_identities(passes):
+    return tuple(entry for entry in passes if not entry[1].is_identity)
+
+
+def _index_tables(passes, ndim):
+    tables = [None] * ndim
+    for axis, taps in passes:
+        tables[axis] = taps.starts
+    return tuple(tables)
 
 
 def _apply(x, passes, out, double, accumulate, num_threads):
+    """Apply short tables to x in order and write or add the result to out."""
     if len(passes) > 2:
-        return _apply_in_slabs(x, passes, out, double, accumulate, num_threads)
-    if not passes:
-        passes = ((0, _identity(x.shape[0])),)
-    (axis, taps), (second_axis, second_taps) = (*passes, (-1, None))[:2]
-    _kernels.resample.resample(
-        x, _table(taps, double), None if second_taps is None else _table(second_taps, double), out, axis, second_axis,
-        _dtypes.code(x.dtype), _dtypes.code(out.dtype), _dtypes.parts(out.dtype), double, accumulate, num_threads,
-    )  # fmt: skip
-    return None
-
-
-def _identity(length):
-    return nearest_taps(length, np.arange(length))
+        _apply_in_slabs(x, passes, out, double, accumulate, num_threads)
+    else:
+        tables, numbers = _kernel_arguments(passes, x.dtype, out.dtype, double)
+        _kernels.resample.resample(x, *tables, out, *numbers, accumulate, num_threads)
 
 
 def _apply_in_slabs(x, passes, out, double, accumulate, num_threads):

@@ -18,8 +18,8 @@ import numpy as np
 from . import _checks
 
 _HALF = Fraction(1, 2)
-# Tables of longer axes are made for each call rather than kept: at most 128 tables of this length are alive.
-_CACHED_LENGTH = 16384
+# Tables of longer axes are made for each call rather than kept: at most 64 tables of this length are alive.
+_CACHED_LENGTH = 8192
 # Tables of axes longer than this are made in parts, for this many samples at a time.
 _LONG = 2**18
 
@@ -318,7 +318,7 @@ def _axis_part(input_length, axis_map, filter_, start, stop):
     return _filter_taps(input_length, axis_map, filter_, start, stop)
 
 
-@functools.lru_cache(maxsize=128)
+@functools.lru_cache(maxsize=64)
 def _axis_taps_cached(input_length, output_length, axis_map, filter_):
     return _axis_part(input_length, axis_map, filter_, 0, output_length)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _checks, _kernels, _threads
 
+_OPENMP = _threads.openmp_version()
 _limit = contextvars.ContextVar("imgops_thread_limit", default=None)
 
 
@@ -50,13 +51,15 @@ def _default_threads():
 
 def resolve(function, num_threads):
     """Threads of one call: as asked, within the limit in force; 1 without OpenMP and in a forked child."""
-    default = _State.chosen or _default_threads()
-    count = default if num_threads is None else _checks.num_threads(function, num_threads)
-    limit = _limit.get()
-    if limit is not None and count > limit:
-        count = limit
+    if num_threads is None:
+        count = _State.chosen or _State.default or _default_threads()
+    else:
+        count = _checks.num_threads(function, num_threads)
     if count > 1:
-        if _State.serial or not _threads.openmp_version():
+        limit = _limit.get()
+        if limit is not None and count > limit:
+            count = limit
+        if _State.serial or not _OPENMP:
             return 1
         _State.used_team = True
     return count

@@ -677,9 +677,9 @@ def resample(
     x, Table first, Table second, out, int first_axis, int second_axis, int src_dtype, int dst_dtype, int parts,
     bint double_accumulator, bint add, int num_threads
 ):
-    """Apply one or two tables to x, in this order, and write (or add) the result to out.
+    """Apply up to two tables to x, first before second, and write (or add) the result to out.
 
-    first_axis and second_axis are the axes of the tables; second may be None with axis -1. `parts` is 2 for complex
+    first_axis and second_axis are the axes of the tables; a table may be None, the second one with axis -1. `parts` is 2 for complex
     items, which are resampled part by part. The dtypes are codes of _types.pxd, of a part.
     """
     cdef Py_buffer source
