@@ -272,7 +272,9 @@ _ROWS = (
         "x = o / s",
         _ONNX,
         _asymmetric,
-        "First corners coincide; the picture shifts by up to half a sample.",
+        "First corners coincide; the picture shifts by up to half a sample. ONNX's Upsample, and its Resize of "
+        "operator set 10, have no other; nearest of torch, OpenCV and TensorFlow 1 has it with rounding='floor', in "
+        "arithmetic of their own.",
     ),
     Convention(
         "tf_half_pixel_for_nn",
@@ -378,7 +380,9 @@ _ROWS = (
         "x = (o + 1/2) n / m - 1/2",
         _TF + ", half_pixel_centers=True; tf.image.resize of TensorFlow 2",
         _from_lengths(_HALF, -_HALF),
-        _TF_NOTES + " Nearest is floor((o + 1/2) n / m).",
+        _TF_NOTES
+        + " Nearest is floor((o + 1/2) n / m). Not imitated: without antialias, bicubic reads its weights off a table "
+        "of 1024 positions, each of them up to 6e-4 off.",
         _tf_nearest(True, False),
         _tf_linear(True, False),
         cubic_coefficient=-0.5,
