@@ -309,6 +309,119 @@ def test_antialias_normalises_inside_the_axis():
     np.testing.assert_array_equal(reference.resample(x, 8, antialias=True), reference.resample(x, 8))
 
 
+# By hand, in Fractions: cubic at a quarter of the way, with either coefficient.
+CUBIC_QUARTERS = {
+    Fraction(-3, 4): (Fraction(-27, 256), Fraction(225, 256), Fraction(67, 256), Fraction(-9, 256)),
+    Fraction(-1, 2): (Fraction(-9, 128), Fraction(111, 128), Fraction(29, 128), Fraction(-3, 128)),
+}
+
+
+@pytest.mark.parametrize("module", [reference, imgops], ids=["reference", "kernels"])
+def test_cubic_by_hand(module):
+    x = np.array([0.0, 0, 0, 256, 0, 0, 0])
+    # Outputs 5 to 10 of twice the length lie at 2.25, 2.75, 3.25, 3.75, 4.25 and 4.75.
+    for row, coefficient in [("half_pixel", Fraction(-3, 4)), ("tf", Fraction(-1, 2)), ("pillow", Fraction(-1, 2))]:
+        before, lower, upper, after = (float(256 * weight) for weight in CUBIC_QUARTERS[coefficient])
+        result = module.resample(x, 14, mode="cubic", convention=row)
+        np.testing.assert_allclose(result[3:11], [after, before, upper, lower, lower, upper, before, after], atol=1e-12)
+
+
+@pytest.mark.parametrize("module", [reference, imgops], ids=["reference", "kernels"])
+def test_edges_of_cubic(module):
+    # At -1/4 the weights of the samples -2, -1, 0 and 1 are those of a quarter, mirrored.
+    _, lower, upper, after = CUBIC_QUARTERS[Fraction(-3, 4)]
+    repeated = module.resample(np.array([1.0, 0, 0, 0]), 8, mode="cubic")
+    assert repeated[0] == pytest.approx(float(after + upper + lower))
+    before, lower, _, _ = CUBIC_QUARTERS[Fraction(-1, 2)]
+    renormalised = module.resample(np.array([1.0, 0, 0, 0]), 8, mode="cubic", convention="tf")
+    assert renormalised[0] == pytest.approx(float(lower / (lower + before)))
+
+
+@pytest.mark.parametrize("module", [reference, imgops], ids=["reference", "kernels"])
+def test_lanczos_by_hand(module):
+    def weight(t):
+        return math.sin(math.pi * t) * math.sin(math.pi * t / 3) * 3 / (math.pi * t) ** 2
+
+    distances = np.abs(np.arange(7) - 3.25)
+    weights = np.array([weight(t) if t < 3 else 0.0 for t in distances])
+    result = module.resample(np.eye(7), 14, mode="lanczos3", axes=0)
+    np.testing.assert_allclose(result[7], weights / weights.sum(), atol=1e-14)
+
+
+def filter_sum(x, o, m, mode, row, antialias):
+    """Output o of a half-pixel resampling of x to m samples: the filter over every sample, near or far."""
+    n = len(x)
+    s = Fraction(m, n)
+    width = max(1 / s, 1) if antialias or row.always_antialias else 1
+    centre = (o + HALF) / s - HALF
+    a = row.cubic_coefficient
+    if antialias and row.antialias_cubic_coefficient is not None:
+        a = row.antialias_cubic_coefficient
+
+    def weight(t):
+        t = float(abs(t))
+        if mode == "linear":
+            return max(1 - t, 0)
+        if mode == "lanczos3":
+            return float(np.sinc(t) * np.sinc(t / 3)) if t < 3 else 0.0
+        if t < 1:
+            return ((a + 2) * t - (a + 3)) * t * t + 1
+        return a * (t - 1) * (t - 2) ** 2 if t < 2 else 0.0
+
+    fold = row.edge == "repeat" or (row.edge is None and mode != "lanczos3" and not antialias)
+    far = range(-4 * n, 5 * n) if fold else range(n)
+    weights = [weight((i - centre) / width) for i in far]
+    values = [x[min(max(i, 0), n - 1)] for i in far]
+    return float(np.dot(weights, values) / sum(weights))
+
+
+HALF_PIXEL_ROWS = ["half_pixel", "pillow", "torch", "tf", "opencv"]
+
+
+@pytest.mark.parametrize("name", HALF_PIXEL_ROWS)
+@pytest.mark.parametrize("antialias", [False, True])
+@pytest.mark.parametrize("module", [reference, imgops], ids=["reference", "kernels"])
+def test_filters_by_the_formula(module, name, antialias):
+    row = imgops.get_convention(name)
+    random = np.random.default_rng(3)
+    for mode in row.modes:
+        if mode == "nearest" or (mode == "linear" and row.linear is not None and not antialias):
+            continue
+        for n, m in [(3, 7), (7, 3), (4, 2), (5, 5), (1, 3), (5, 1), (2, 6), (13, 11)]:
+            x = random.standard_normal(n)
+            expected = [filter_sum(x, o, m, mode, row, antialias) for o in range(m)]
+            result = module.resample(x, m, mode=mode, convention=name, antialias=antialias)
+            np.testing.assert_allclose(result, expected, rtol=0, atol=1e-13, err_msg=str((mode, n, m)))
+
+
+def row_of(name):
+    row = imgops.get_convention(name)
+    return row.with_roi(0.25, 0.875) if row.offsets is None else row
+
+
+EVERY_WAY = [
+    (name, mode, antialias)
+    for name in imgops.conventions()
+    for mode in imgops.get_convention(name).modes
+    for antialias in ((False,) if mode == "nearest" else (False, True))
+]
+
+
+@pytest.mark.parametrize(("name", "mode", "antialias"), EVERY_WAY)
+def test_every_row_mode_and_filter_is_its_twin_and_has_its_adjoint(name, mode, antialias):
+    random = np.random.default_rng(4)
+    options = {"axes": (0, 1), "mode": mode, "convention": row_of(name), "antialias": antialias}
+    for shape, size in [((5, 8), (7, 3)), ((13, 1), (4, 4)), ((2, 11), (17, 11)), ((6, 9), (1, 2))]:
+        for scale in (None, (1.3, Fraction(2, 5))):
+            x, g = random.standard_normal((*shape, 2)), random.standard_normal((*size, 2))
+            forward = imgops.resample(x, size, scale=scale, **options)
+            backward = imgops.resample_grad(g, shape, scale=scale, **options)
+            assert np.vdot(forward, g) == pytest.approx(np.vdot(x, backward), rel=1e-12, abs=1e-12)
+            np.testing.assert_allclose(forward, reference.resample(x, size, scale=scale, **options), atol=1e-12)
+            expected = reference.resample_grad(g, shape, scale=scale, **options)
+            np.testing.assert_allclose(backward, expected, atol=1e-12)
+
+
 maps = st.builds(
     AxisMap,
     st.fractions(Fraction(1, 5), 5, max_denominator=12),

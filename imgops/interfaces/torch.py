@@ -172,6 +172,8 @@ def interpolate(
     ValueError
         For both size and scale_factor or neither, lengths that do not fit the axes or are below 1, another number of
         axes than the mode has, options that the mode does not have, empty axes (N may be empty; C in mode area too).
+    MemoryError
+        For a result that memory cannot hold.
 
     Notes
     -----
@@ -316,6 +318,7 @@ def _resolve(function, shape, size, scale_factor, mode, align_corners, recompute
         size, factors = _checks.torch_scaled_size(function, lengths, factors)
         if not recompute:
             scales = factors
+    _checks.element_count(function, (*shape[:2], *size), dtype.itemsize)
     if chosen.mode == "linear" or antialias:
         # An axis whose length stays is copied, whatever the scale.
         scales = tuple(None if n == m else s for n, m, s in zip(lengths, size, scales, strict=True))
