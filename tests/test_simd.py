@@ -28,10 +28,10 @@ def digests():
 
     for dtype in INTEGERS + FLOATS + COMPLEX:
         word = dtype_name(dtype)
-        for (h, w), channels in itertools.product(((5, 7), (9, 16), (3, 33), (17, 67)), (1, 2, 3, 4, 5, 16)):
+        for (h, w), channels in itertools.product(((5, 7), (9, 16), (3, 67)), (1, 2, 3, 4, 16)):
             x = values((h, w, channels), dtype, h * w + channels)
             nchw = np.ascontiguousarray(x.transpose(2, 0, 1))
-            for size in ((h, 2 * w), (2 * h, 2 * w), (3 * h, w), (h // 2, w // 2), (h + 2, w - 3)):
+            for size in ((h, 2 * w), (2 * h, 2 * w), (3 * h, w), (h // 2, w - 3)):
                 add(f"linear {word}", imgops.resample(x, size))
                 add(f"linear {word} NCHW", imgops.resample(nchw, size, data_format="NCHW"))
                 add(f"antialias {word}", imgops.resample(x, size, antialias=True))
