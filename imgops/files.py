@@ -5,36 +5,34 @@ A file that cannot be read or written raises PictureError, whose message follows
 
 import contextlib
 import io
+import math
 import os
 import re
-import secrets
-import socket
 import stat
 import struct
-import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, PngImagePlugin, features
+from PIL import Image, PngImagePlugin, TiffImagePlugin
 
-from . import png
+from . import animations, atomic, png, tiff
+from .formats import (
+    FORMATS,
+    PictureError,
+    check_limits,
+    eight_bit,
+    fitted,
+    format_of,
+    formats,
+    has_alpha,
+    is_deep_colour,
+    to_palette,
+    without_transparency,
+)
 from .pillow import to_image
 
-EXTENSIONS = {
-    ".png": "PNG",
-    ".jpg": "JPEG",
-    ".jpeg": "JPEG",
-    ".tif": "TIFF",
-    ".tiff": "TIFF",
-    ".webp": "WEBP",
-    ".gif": "GIF",
-    ".bmp": "BMP",
-    ".ppm": "PPM",
-    ".pgm": "PPM",
-}
-_CODECS = {"JPEG": "jpg", "WEBP": "webp", "PNG": "zlib"}
 _ORIENTATION = 0x0112
 _UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -45,13 +43,8 @@ _UPRIGHT = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-_TEMPORARY = re.compile(r"\.imgops-(?P<host>[^-]*)-(?P<process>\d+)-[0-9a-f]+\.tmp")
-_STALE_SECONDS = 86400
-_own_temporaries = set()
-
-
-class PictureError(Exception):
-    """What is wrong with a picture file, without its name."""
+_GIF_BACKGROUND = 2
+_TIFF_TAGS = {"dpi": 282, "xmp": 700, "icc_profile": 34675}
 
 
 @dataclass
@@ -61,7 +54,7 @@ class Picture:
     Attributes
     ----------
     pixels : PIL.Image.Image or ndarray
-        Upright. (H, W, C) of uint16 for PNG files whose colours have 16 bits, grey with alpha, RGB or RGBA.
+        Upright. (H, W, C) of uint16 for PNG and TIFF files whose colours have 16 bits, grey with alpha, RGB or RGBA.
     format : str
         Pillow's name of the file's format.
     icc_profile, exif, xmp : bytes or None
@@ -74,6 +67,17 @@ class Picture:
         PNG's chunks of gamma, primaries and rendering intent.
     notes : list of str
         What the reader of a file should know of.
+    lossless : bool
+        Whether the file is a WebP file without loss.
+    duration : float or None
+        Milliseconds that a frame of an animation is seen; None for a page, and for PNG's still picture before an
+        animation.
+    clears : bool
+        Whether the picture is cleared when the frame's time is over.
+    loop : int or None
+        How often an animation is played, 0 without end, in the file's own counting; None for once.
+    more : list of Picture
+        The further frames, or the further pages of a TIFF file.
     """
 
     pixels: object
@@ -85,21 +89,47 @@ class Picture:
     text: dict = field(default_factory=dict)
     colour_chunks: list = field(default_factory=list)
     notes: list = field(default_factory=list)
+    lossless: bool = False
+    duration: float | None = None
+    clears: bool = False
+    loop: int | None = None
+    more: list = field(default_factory=list)
 
     @property
     def size(self):
         """(width, height)."""
-        return self.pixels.shape[1::-1] if isinstance(self.pixels, np.ndarray) else self.pixels.size
+        return self.pixels.shape[1::-1] if is_deep_colour(self.pixels) else self.pixels.size
 
-
-def formats():
-    """Pillow's names of the formats that this installation reads and writes."""
-    names = dict.fromkeys(EXTENSIONS.values())
-    return [name for name in names if name not in _CODECS or features.check(_CODECS[name])]
+    @property
+    def frames(self):
+        """Itself and the further frames or pages."""
+        return [self, *self.more]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Reading
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file says of its picture before it is decoded: of the first frame, and upright."""
+
+    format: str
+    size: tuple
+    frames: int
+    pixel_bytes: int
+
+
+def probe(path):
+    """The Header of a file, without decoding it. Raises PictureError as `read` does."""
+    with _reading(path) as file:
+        if not file.read(1):
+            raise PictureError("is empty")
+        file.seek(0)
+        with Image.open(file, formats=formats()) as image:
+            turned = image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
+            size = image.size[::-1] if turned else image.size
+            return Header(_format(image), size, _frame_count(image), _pixel_bytes(image))
 
 
 def read(path):
@@ -108,14 +138,22 @@ def read(path):
     Raises
     ------
     PictureError
-        For a file that is missing, is no picture, is damaged or cut short, has several frames, or passes Pillow's limit
-        of pixels.
+        For a file that is missing, is no picture, is damaged or cut short, or passes Pillow's limit of pixels.
     """
-    with _open(path) as file, warnings.catch_warnings(record=True) as caught:
+    with _reading(path) as file, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        picture = _decode(file)
+    picture.notes += dict.fromkeys(str(warning.message) for warning in caught)
+    return picture
+
+
+@contextlib.contextmanager
+def _reading(path):
+    with _open(path) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         # Decoders raise errors of many kinds for damaged data; every one of them means the same here.
         try:
-            picture = _decode(file)
+            yield file
         except (PictureError, MemoryError):
             raise
         except png.PngError as error:
@@ -125,12 +163,21 @@ def read(path):
         except Image.DecompressionBombError as error:
             raise PictureError(
                 f"is refused: its header claims more than {2 * Image.MAX_IMAGE_PIXELS} pixels, Pillow's limit against "
-                f"decompression bombs"
+                f"decompression bombs; --no-pixel-limit lifts it"
             ) from error
         except Exception as error:
             raise PictureError(f"is damaged: {error or type(error).__name__}") from error
-    picture.notes += [str(warning.message) for warning in caught]
-    return picture
+
+
+@contextlib.contextmanager
+def pixel_limit(limit):
+    """Pillow's limit against decompression bombs in this block, None for none."""
+    before = Image.MAX_IMAGE_PIXELS
+    Image.MAX_IMAGE_PIXELS = limit
+    try:
+        yield
+    finally:
+        Image.MAX_IMAGE_PIXELS = before
 
 
 def _open(path):
@@ -148,6 +195,24 @@ def _reason(error):
     return system.lower() if system else str(error) or type(error).__name__
 
 
+def _format(image):
+    return "JPEG" if image.format == "MPO" else image.format
+
+
+def _pixel_bytes(image):
+    """Bytes of memory that a pixel takes."""
+    if image.mode.startswith("I;16"):
+        return 2
+    if image.mode in ("1", "L"):
+        return 1
+    return 8 if ";16" in str(getattr(image, "tile", "")) else 4
+
+
+def _frame_count(image):
+    # The further pictures of a camera's MPO file are previews and gain maps.
+    return 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
+
+
 def _decode(file):
     header = None
     start = file.read(len(png.SIGNATURE))
@@ -157,27 +222,84 @@ def _decode(file):
         header = png.inspect(file)
     file.seek(0)
     with Image.open(file, formats=formats()) as image:
-        frames = getattr(image, "n_frames", 1)
-        # The further pictures of a camera's MPO file are previews and gain maps.
-        if frames > 1 and image.format != "MPO":
-            raise PictureError(f"has {frames} frames; only files of one picture can be processed")
-        raw_modes = str(getattr(image, "tile", ""))
-        image.load()
-        picture = _with_metadata(image, header)
-        picture.pixels = _pixels(file, image, header)
-        if ";16" in raw_modes and _depth(picture.pixels) == 8:
-            picture.notes.append("its 16-bit colours are read as 8-bit")
-        return _turn_upright(picture, image.getexif().get(_ORIENTATION, 1))
+        count = _frame_count(image)
+        if count == 1:
+            picture = _picture(file, image, header)
+        else:
+            pictures = [_frame(file, image, index, header if index == 0 else None) for index in range(count)]
+            picture = pictures[0]
+            picture.more = pictures[1:]
+            picture.notes = list(dict.fromkeys(note for frame in pictures for note in frame.notes))
+        picture.loop = image.info.get("loop")
+        if picture.format == "PNG" and image.info.get("default_image"):
+            picture.duration = None
+    if picture.format == "WEBP":
+        file.seek(0)
+        picture.lossless = _is_lossless(file.read())
+    if picture.format == "GIF" and picture.more and not _ends_with(file, b";"):
+        picture.notes.append("the GIF file ends without its end marker: frames may be missing")
+    return picture
+
+
+def _picture(file, image, header, page=0):
+    """The current page of an opened file."""
+    raw_modes = str(getattr(image, "tile", ""))
+    deep = tiff.read_deep(file, page) if image.format == "TIFF" and tiff.has_deep_colour(image) else None
+    image.load()
+    picture = _with_metadata(image, header)
+    picture.pixels = _pixels(file, image, header) if deep is None else deep
+    if ";16" in raw_modes and _depth(picture.pixels) == 8:
+        picture.notes.append("its 16-bit colours are read as 8-bit")
+    return _turn_upright(picture, image.getexif().get(_ORIENTATION, 1))
+
+
+def _frame(file, image, index, header):
+    image.seek(index)
+    if image.format == "TIFF":
+        return _picture(file, image, None, index)
+    raw_modes = str(getattr(image, "tile", ""))
+    image.load()
+    picture = _with_metadata(image, header)
+    # A palette's transparency is one of the frame's own, so that palettes become colours.
+    colours = "RGBA" if has_alpha(image) else "RGB" if image.mode == "P" else image.mode
+    picture.pixels = image.convert(colours) if image.mode != colours else image.copy()
+    picture.pixels.info = without_transparency(picture.pixels.info)
+    if picture.pixels.mode.startswith("I;16"):
+        picture.pixels = eight_bit(picture.pixels)
+    picture.duration = float(image.info.get("duration", 0))
+    if image.format == "GIF":
+        picture.clears = image.disposal_method == _GIF_BACKGROUND
+    elif image.format == "PNG":
+        picture.clears = image.info.get("disposal") == PngImagePlugin.Disposal.OP_BACKGROUND
+    if ";16" in raw_modes:
+        # The frames of an animation are drawn over each other, by Pillow, in 8 bits.
+        picture.notes.append("its 16-bit colours are read as 8-bit, since it is animated")
+    return picture
+
+
+def _is_lossless(data):
+    frames = [content[16:20] for name, content in animations.riff_chunks(data) if name == b"ANMF"]
+    names = frames or [name for name, _ in animations.riff_chunks(data)]
+    return b"VP8L" in names and b"VP8 " not in names
+
+
+def _ends_with(file, end):
+    file.seek(0, os.SEEK_END)
+    file.seek(max(0, file.tell() - 64))
+    return file.read().rstrip(b"\0").endswith(end)
 
 
 def _with_metadata(image, header):
     info = image.info
+    if image.format == "TIFF":
+        # Pillow's info still has what an earlier page said.
+        info = {key: value for key, value in info.items() if key not in _TIFF_TAGS or _TIFF_TAGS[key] in image.tag_v2}
     dpi = info.get("dpi")
     picture = Picture(
         pixels=None,
-        format="JPEG" if image.format == "MPO" else image.format,
+        format=_format(image),
         icc_profile=info.get("icc_profile"),
-        exif=info.get("exif"),
+        exif=tiff.kept_exif(image.getexif()) if image.format == "TIFF" else info.get("exif"),
         xmp=info.get("xmp"),
         dpi=tuple(float(value) for value in dpi) if dpi and all(dpi) else None,
         colour_chunks=header.colour_chunks if header else [],
@@ -200,7 +322,8 @@ def _pixels(file, image, header):
     if header and image.mode == "L" and header.depth < 8 and "transparency" in image.info:
         # Pillow scales the grey values of 2 and 4 bits to 8, and leaves the transparent one.
         image.info["transparency"] *= 255 // (2**header.depth - 1)
-    return image.copy()
+    # A page of several is overwritten by the next; the only picture of a file is not worth a second copy.
+    return image.copy() if _frame_count(image) > 1 else image
 
 
 def _turn_upright(picture, orientation):
@@ -252,18 +375,11 @@ def _upright_xmp(xmp):
 # Writing
 
 
-def format_of(path, default=None):
-    """Pillow's name of the format that a file name's extension stands for."""
-    extension = Path(path).suffix.lower()
-    name = EXTENSIONS.get(extension) or (None if extension else default)
-    if name not in formats():
-        known = [extension for extension, name in EXTENSIONS.items() if name in formats()]
-        raise PictureError(f"cannot be written to {path}: the name must end in {', '.join(known)}")
-    return name
+def check_target(target, *, sources=frozenset(), overwrite=False):
+    """Raise PictureError where `write` could not write, or would write over a source; before any work is done.
 
-
-def check_target(target, *, sources=(), overwrite=False):
-    """Raise PictureError where `write` could not write, or would write over a source; before any work is done."""
+    `sources` holds the `identity` of the files that must stay.
+    """
     target = Path(target)
     try:
         if not target.parent.is_dir():
@@ -272,7 +388,7 @@ def check_target(target, *, sources=(), overwrite=False):
             raise PictureError(f"cannot be written to {target}: no permission to write in {target.parent}")
         if not target.exists():
             return
-        if any(os.path.exists(source) and os.path.samefile(source, target) for source in sources):
+        if identity(target) in sources:
             raise PictureError(f"cannot be written to {target}: that is a source of this call; name another target")
         if not target.is_file():
             raise PictureError(f"cannot be written to {target}: it is a folder or no regular file")
@@ -282,85 +398,174 @@ def check_target(target, *, sources=(), overwrite=False):
         raise _exists(target)
 
 
+def identity(path):
+    """What two names of one file have in common, or None where there is no file."""
+    try:
+        facts = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return facts.st_dev, facts.st_ino
+
+
 def _exists(target):
-    return PictureError(f"cannot be written to {target}: it exists already; pass --overwrite to replace it")
+    return PictureError(
+        f"cannot be written to {target}: it exists already; pass --overwrite to replace it, or --skip-existing"
+    )
 
 
-def write(picture, target, *, overwrite=False):
+def write(picture, target, *, overwrite=False, quality=None, strict=False):
     """Write a Picture; the target appears whole or not at all. Returns notes on what the format could not hold.
 
     Raises
     ------
     PictureError
-        For a target that exists, unless `overwrite`, one that cannot be written, or pixels that the format cannot hold.
+        For a target that exists, unless `overwrite`, one that cannot be written, pixels that the format cannot hold,
+        and with `strict` for anything that would be a note.
     """
     check_target(target, overwrite=overwrite)
     name = format_of(target, picture.format)
-    pixels, notes = _fitted(picture.pixels, name)
+    check_limits(name, tuple(map(max, zip(*(frame.size for frame in picture.frames), strict=True))))
+    check_frames(picture, name)
     try:
-        with replacing(target, overwrite=overwrite) as file:
-            if isinstance(pixels, np.ndarray):
-                template = io.BytesIO()
-                Image.new("L", (1, 1)).save(template, "PNG", **_options(picture, "PNG"))
-                png.write_deep(file, pixels, template.getvalue())
-            else:
-                pixels.save(file, name, **_options(picture, name))
+        save, notes = _prepared(picture, name, quality)
+        if strict and notes:
+            raise strict_error(notes)
+        with atomic.replacing(target, overwrite=overwrite) as file:
+            save(file)
     except FileExistsError as error:
         raise _exists(target) from error
-    except (OSError, ValueError, KeyError, struct.error) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, struct.error) as error:
         raise PictureError(f"cannot be written to {target}: {_reason(error)}") from error
     return notes
 
 
-def _fitted(pixels, name):
-    """(pixels that the format can hold, notes on what was lost)."""
+def strict_error(notes):
+    return PictureError(f"is not written, as --strict asks: {'; '.join(notes)}")
+
+
+def check_frames(picture, name):
+    """Raise PictureError where files of a format cannot hold a picture's frames or pages."""
+    several = FORMATS[name].several
+    kind = "animation" if picture.more and any(frame.duration is not None for frame in picture.frames) else "pages"
+    check_limits(name, (1, 1), len(picture.frames))
+    if picture.more and several != kind:
+        raise PictureError(
+            f"has {len(picture.frames)} {'frames' if kind == 'animation' else 'pages'}, which {name} files cannot "
+            f"hold; choose another format, such as --format {'gif' if kind == 'animation' else 'tif'}"
+        )
+
+
+def _prepared(picture, name, quality):
+    """(function that writes into a file, notes on what is lost)."""
+    if not picture.more:
+        return _prepared_still(picture, name, quality)
+    if FORMATS[name].several == "pages":
+        return _prepared_pages(picture, quality)
+    return _prepared_animation(picture, name, quality)
+
+
+def _prepared_still(picture, name, quality):
+    pixels, notes = fitted(picture.pixels, name)
+    options = _options(picture, name, quality)
+    if not is_deep_colour(pixels):
+        return lambda file: pixels.save(file, name, **options), notes
+    if name == "TIFF":
+        return lambda file: tiff.write_deep(file, [picture]), notes + tiff.deep_notes([picture])
+
+    def save_png(file):
+        template = io.BytesIO()
+        Image.new("L", (1, 1)).save(template, "PNG", **options)
+        png.write_deep(file, pixels, template.getvalue())
+
+    return save_png, notes
+
+
+def _prepared_pages(picture, quality):
+    if all(is_deep_colour(page.pixels) for page in picture.frames) and tiff.available():
+        return lambda file: tiff.write_deep(file, picture.frames), tiff.deep_notes(picture.frames)
+    # One file is written by one library, and Pillow has no 16-bit colours.
+    pages = [eight_bit(page.pixels) if is_deep_colour(page.pixels) else page.pixels for page in picture.frames]
     notes = []
-    is_deep_colour = isinstance(pixels, np.ndarray)
-    if is_deep_colour or pixels.mode.startswith("I;16"):
-        holders = ("PNG",) if is_deep_colour else ("PNG", "TIFF", "PPM")
-        if name in holders:
-            return pixels, notes
-        pixels = _eight_bit(pixels)
-        notes.append(f"its 16 bits became 8; {' and '.join(holders)} files can keep them")
-    has_alpha = pixels.mode in ("LA", "RGBA") or "transparency" in pixels.info
-    if name == "JPEG" and has_alpha:
-        pixels = _on_white(pixels)
-        notes.append("its transparency was composed on white, since JPEG files have none")
-    elif name in ("JPEG", "WEBP") and pixels.mode == "P":
-        pixels = pixels.convert("RGBA" if has_alpha else "RGB")
-    elif name == "GIF" and pixels.mode not in ("1", "L", "P"):
-        notes.append("its colours were reduced to 256, since GIF files have no more")
-    return pixels, notes
+    if any(is_deep_colour(page.pixels) for page in picture.frames):
+        notes.append(
+            "its 16 bits became 8: pages of 16-bit colours in TIFF files need the package tifffile, and no others "
+            "beside them"
+        )
+
+    def save(file):
+        with TiffImagePlugin.AppendingTiffWriter(file) as writer:
+            for page, pixels in zip(picture.frames, pages, strict=True):
+                pixels.save(writer, "TIFF", **_options(page, "TIFF", quality))
+                writer.newFrame()
+
+    return save, notes
 
 
-def _eight_bit(pixels):
-    eight = to_image(((np.asarray(pixels).astype(np.uint32) + 128) // 257).astype(np.uint8))
-    if not isinstance(pixels, np.ndarray):
-        eight.info.update(pixels.info)
-        if "transparency" in eight.info:
-            eight.info["transparency"] = (eight.info["transparency"] + 128) // 257
-    return eight
+def _prepared_animation(picture, name, quality):
+    still = picture if picture.duration is None else None
+    frames = picture.more if still else picture.frames
+    images, notes = _animation_images([frame.pixels for frame in frames], name)
+    if still and name != "PNG":
+        notes.append(f"its still picture is left out, since {name} files have none beside an animation")
+    if name == "GIF" and any(frame.duration % 10 for frame in frames):
+        notes.append("its durations became hundredths of a second, since GIF files have no shorter ones")
+    options = _options(picture, name, quality)
+    if name == "AVIF":
+        durations = [round(frame.duration) for frame in frames]
+        options |= {"save_all": True, "append_images": images[1:], "duration": durations}
+        return lambda file: images[0].save(file, name, **options), notes
+    placed = [
+        animations.Frame(image, frame.duration, frame.clears) for image, frame in zip(images, frames, strict=True)
+    ]
+    loop = _loop(picture, name)
+    if name == "GIF":
+        comment = picture.pixels.info.get("comment", b"")
+        return lambda file: animations.write_gif(file, placed, loop, comment), notes
+    if name == "WEBP":
+        return lambda file: animations.write_webp(file, placed, loop, **options), notes
+    shown = still.pixels.convert(images[0].mode) if still else None
+    return lambda file: animations.write_png(file, placed, loop, shown, **options), notes
 
 
-def _on_white(image):
-    colours = image.convert("RGBA")
-    composed = Image.alpha_composite(Image.new("RGBA", image.size, "white"), colours)
-    return composed.convert("L" if image.mode in ("1", "L", "LA") else "RGB")
+def _animation_images(images, name):
+    """(images of one mode that the format's frames can have, notes on what was lost)."""
+    transparent = any(has_alpha(image) for image in images)
+    if name == "GIF":
+        pairs = [to_palette(image, reserve=transparent) for image in images]
+        return [image for image, _ in pairs], list(dict.fromkeys(note for _, notes in pairs for note in notes))
+    modes = {image.mode for image in images}
+    mode = "RGBA" if transparent else "RGB"
+    if name == "PNG" and len(modes) == 1 and modes <= {"1", "L", "LA", "RGB", "RGBA"}:
+        (mode,) = modes
+    return [image if image.mode == mode else image.convert(mode) for image in images], []
 
 
-def _options(picture, name):
+def _loop(picture, name):
+    """The loop count as a format counts: GIF files without one are played once, which is the others' 1."""
+    if picture.format == name:
+        return picture.loop
+    if name == "GIF":
+        return None if picture.loop == 1 else picture.loop
+    return 1 if picture.loop is None else picture.loop
+
+
+def _options(picture, name, quality=None):
     """What Pillow's writer of a format is to be told."""
     options = {"icc_profile": picture.icc_profile, "dpi": picture.dpi}
-    if name in ("PNG", "JPEG", "WEBP"):
+    if name in ("PNG", "JPEG", "WEBP", "AVIF"):
         options["exif"] = picture.exif
-    if name in ("JPEG", "WEBP"):
-        options |= {"xmp": picture.xmp, "quality": 95}
-    options = {key: value for key, value in options.items() if value is not None}
+    if name in ("JPEG", "WEBP", "AVIF"):
+        options["xmp"] = picture.xmp
+    if name == "WEBP" and picture.lossless and quality is None:
+        options["lossless"] = True
+    elif FORMATS[name].quality:
+        options["quality"] = FORMATS[name].quality if quality is None else quality
     if name == "PNG":
         options["pnginfo"] = _png_info(picture)
-    if name == "TIFF" and features.check("libtiff"):
-        options["compression"] = "tiff_adobe_deflate"
-    return options
+    if name == "TIFF":
+        options |= tiff.writer_options(picture.exif, picture.xmp)
+        options["big_tiff"] = math.prod(picture.size) * 4 > 2**31 or None
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def _png_info(picture):
@@ -374,108 +579,19 @@ def _png_info(picture):
     return info
 
 
-@contextlib.contextmanager
-def replacing(target, *, overwrite=False):
-    """A binary file to write, which becomes `target` when the block ends, and vanishes when it fails.
-
-    The bytes are in a temporary file of the same folder until they are on the disk; temporary files that killed runs
-    left there are removed first. Raises FileExistsError where `target` exists and `overwrite` is false.
-    """
-    target = Path(os.path.realpath(target))
-    remove_stale(target.parent)
-    name = f".imgops-{_host()}-{os.getpid()}-{secrets.token_hex(6)}.tmp"
-    temporary = target.parent / name
-    _own_temporaries.add(name)
-    try:
-        # Opened the plain way, so that the result has the permissions of any new file.
-        with open(temporary, "x+b") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        _publish(temporary, target, overwrite)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        _own_temporaries.discard(name)
-
-
-def _publish(temporary, target, overwrite):
-    if overwrite:
-        if target.exists():
-            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
-        os.replace(temporary, target)
-    else:
-        try:
-            # A link, unlike a rename, fails where the target has appeared in the meantime.
-            os.link(temporary, target)
-        except FileExistsError:
-            raise
-        except OSError:
-            # A file system without links.
-            if target.exists():
-                raise FileExistsError(str(target)) from None
-            os.rename(temporary, target)
-    _sync_folder(target.parent)
-
-
-def _sync_folder(folder):
-    # Not every system lets a folder be opened, nor every file system be told to put it on the disk.
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _host():
-    return re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())[:64]
-
-
-def remove_stale(folder):
-    """Remove the temporary files in a folder whose process on this machine has ended, or that are a day old."""
-    with contextlib.suppress(OSError):
-        for path in list(Path(folder).glob(".imgops-*.tmp")):
-            match = _TEMPORARY.fullmatch(path.name)
-            with contextlib.suppress(OSError):
-                if match and (_is_orphan(match, path.name) or time.time() - path.stat().st_mtime > _STALE_SECONDS):
-                    path.unlink()
-
-
-def _is_orphan(match, name):
-    if match["host"] != _host():
-        return False
-    process = int(match["process"])
-    if process == os.getpid():
-        return name not in _own_temporaries
-    if os.name != "posix":
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    except (PermissionError, OverflowError):
-        pass
-    return False
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Memory
 
 
-def check_memory(size, pixels):
-    """Raise PictureError where a result of this (width, height), of pixels like these, would not fit in memory."""
-    if isinstance(pixels, np.ndarray):
-        pixel_bytes = 2 * pixels.shape[2]
-    else:
-        pixel_bytes = 4 if pixels.mode in ("I", "F") else max(len(pixels.getbands()), 2)
-    # The array, Pillow's image of four bytes a pixel, and one copy on the way; the table of each axis.
-    needed = size[0] * size[1] * (2 * pixel_bytes + 4) + 256 * (size[0] + size[1])
+def check_memory(size, pixel_bytes=4, frames=1):
+    """Raise PictureError where so many results of this (width, height) would not fit in memory."""
+    # The images, one more on the way, and the table of each axis.
+    needed = (frames + 1) * size[0] * size[1] * pixel_bytes + 256 * (size[0] + size[1])
     available = _available_memory()
     if available is not None and needed > available:
         raise PictureError(
             f"is too large: a result of {size[0]} x {size[1]} pixels takes {needed / 2**30:.3g} GiB of memory, and "
-            f"{available / 2**30:.3g} GiB are free"
+            f"{available / 2**30:.3g} GiB are free; choose a smaller size"
         )
 
 
@@ -490,78 +606,3 @@ def _available_memory():
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return None
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Batches
-
-
-@dataclass(frozen=True)
-class Job:
-    """One source, and where its result goes: a file, a folder under the source's name, or beside the source."""
-
-    source: Path
-    target: Path | None = None
-    folder: Path | None = None
-
-    def target_with(self, suffix):
-        if self.target is not None:
-            return self.target
-        if self.folder is not None:
-            return self.folder / self.source.name
-        return self.source.with_name(self.source.stem + suffix + self.source.suffix)
-
-
-def jobs(paths, output_dir=None):
-    """(jobs, errors) for the paths of a command: sources, then perhaps a target as `cp` has it.
-
-    The last of several paths is the target if it is a folder or ends in a slash, or if there are just two. A folder
-    among the sources stands for the pictures in it, by their names. Errors are (path, message).
-    """
-    sources, target, folder = _split_target([str(path) for path in paths], output_dir)
-    errors, result = [], []
-    if folder is not None and not folder.is_dir():
-        return [], [(folder, "is not an existing folder; make it first")]
-    for source in dict.fromkeys(sources):
-        path = Path(source)
-        if not path.is_dir():
-            result.append(Job(path, target, folder))
-        elif target is not None:
-            errors.append((path, f"is a folder, but the target {target} is not; name an existing folder as target"))
-        else:
-            inside = _pictures_in(path)
-            result += [Job(entry, None, folder) for entry in inside]
-            if not inside:
-                errors.append((path, "is a folder without pictures"))
-    return _without_collisions(result, errors), errors
-
-
-def _split_target(paths, output_dir):
-    """(sources, target file, target folder); at most one of the targets is not None."""
-    if output_dir is not None:
-        return paths, None, Path(output_dir)
-    if len(paths) > 1:
-        last = paths[-1]
-        if last.endswith(("/", os.sep)) or os.path.isdir(last):
-            return paths[:-1], None, Path(last)
-        if len(paths) == 2:
-            return paths[:1], Path(last), None
-    return paths, None, None
-
-
-def _pictures_in(folder):
-    entries = (entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    return sorted(entry for entry in entries if entry.suffix.lower() in EXTENSIONS and entry.is_file())
-
-
-def _without_collisions(planned, errors):
-    """The jobs but those that would write one file; these go to `errors`."""
-    by_target = {}
-    for job in planned:
-        fixed = job.target is not None or job.folder is not None
-        by_target.setdefault(os.path.realpath(job.target_with("")) if fixed else job, []).append(job)
-    for target, group in by_target.items():
-        if len(group) > 1:
-            names = ", ".join(str(job.source) for job in group)
-            errors += [(job.source, f"is not written: {names} would all become {target}") for job in group]
-    return [group[0] for group in by_target.values() if len(group) == 1]

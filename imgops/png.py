@@ -112,18 +112,18 @@ def write_deep(file, pixels, template):
     """Write (H, W, C) uint16 as PNG, with every chunk of the PNG bytes `template` but its size and its pixels."""
     height, width, channels = pixels.shape
     file.write(SIGNATURE)
-    _write_chunk(file, b"IHDR", struct.pack(">IIBBBBB", width, height, 16, _COLOUR_TYPES[channels], 0, 0, 0))
-    for name, content in _chunks(template):
+    write_chunk(file, b"IHDR", struct.pack(">IIBBBBB", width, height, 16, _COLOUR_TYPES[channels], 0, 0, 0))
+    for name, content in chunks(template):
         if name == b"IDAT":
             compressor = zlib.compressobj()
             for line in _filtered_lines(pixels):
                 _write_data(file, compressor.compress(line))
             _write_data(file, compressor.flush())
         elif name != b"IHDR":
-            _write_chunk(file, name, content)
+            write_chunk(file, name, content)
 
 
-def _chunks(data):
+def chunks(data):
     position = len(SIGNATURE)
     while position < len(data):
         length, name = struct.unpack_from(">I4s", data, position)
@@ -131,13 +131,13 @@ def _chunks(data):
         position += length + 12
 
 
-def _write_chunk(file, name, content):
+def write_chunk(file, name, content):
     file.write(struct.pack(">I4s", len(content), name) + content + zlib.crc32(name + content).to_bytes(4, "big"))
 
 
 def _write_data(file, content):
     if content:
-        _write_chunk(file, b"IDAT", content)
+        write_chunk(file, b"IDAT", content)
 
 
 def _filtered_lines(pixels):

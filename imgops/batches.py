@@ -1,0 +1,361 @@
+"""Many pictures: which files a command means, where the results go, and the work on one after the other or in parallel.
+
+Everything that can be known is checked before any work is done.
+"""
+
+import concurrent.futures
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from PIL import Image
+
+from . import atomic, files, formats, pillow, threads
+from .formats import EXTENSIONS, FORMATS, PictureError, is_deep_colour
+
+# Folders that systems put beside pictures.
+_JUNK_FOLDERS = ("__MACOSX", "@eaDir")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is done to every picture.
+
+    Attributes
+    ----------
+    scale, size : Fraction or None, (int, int) or None
+        One of the two: output pixels per input pixel, or (width, height).
+    mode, linear_light, premultiply
+        As in `imgops.pillow.resize`.
+    quality : int or None
+    overwrite, strict : bool
+    pixel_limit : bool
+        Whether Pillow's limit against decompression bombs holds.
+    """
+
+    scale: Fraction | None = None
+    size: tuple | None = None
+    mode: str = "linear"
+    linear_light: bool = False
+    premultiply: bool = True
+    quality: int | None = None
+    overwrite: bool = False
+    strict: bool = False
+    pixel_limit: bool = True
+
+    def size_of(self, size):
+        """(width, height) of the result for a picture of this (width, height)."""
+        return self.size or pillow.scaled_size(size, self.scale)
+
+    def limit(self):
+        """The context in which files are opened."""
+        return files.pixel_limit(Image.MAX_IMAGE_PIXELS if self.pixel_limit else None)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where results go.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        Sources, then perhaps a target as `cp` has it: the last of several paths is the target if it is a folder or ends
+        in a slash, or if there are just two. A folder among the sources stands for the pictures in it, by their names.
+    output_dir : str or None
+        A folder for all results; no path is a target then.
+    recursive : bool
+        Look into folders of folders. In a target folder their structure is kept.
+    suffix : str or None
+        What a result's name has more than its source's; None for the command's own where it stands beside its source,
+        nothing in a target folder.
+    format : str or None
+        Of the results; None for the source's.
+    """
+
+    paths: tuple
+    output_dir: str | None = None
+    recursive: bool = False
+    suffix: str | None = None
+    format: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to read; `below` is its folder within the folder it was found in, None if it was named itself."""
+
+    path: Path
+    below: Path | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """One picture to make: from where, to where, how large, and the folder that may be made for it."""
+
+    source: Path
+    target: Path
+    size: tuple
+    format: str
+    new_folder: Path | None = None
+
+
+@dataclass
+class Plan:
+    """Jobs; those whose results are there already; and (path, message) of what cannot be done."""
+
+    jobs: list = field(default_factory=list)
+    skipped: list = field(default_factory=list)
+    errors: list = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a job: an error message or None, and notes."""
+
+    error: str | None = None
+    notes: tuple = ()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Planning
+
+
+def plan(places, recipe, suffix_of, *, skip_existing=False):
+    """The Plan of a command. `suffix_of` makes the usual suffix of a result of a (width, height)."""
+    result = Plan()
+    sources, target, folder = _split_target(places)
+    if folder is not None and not folder.is_dir():
+        result.errors.append((folder, "is not an existing folder; make it first"))
+        return result
+    candidates = []
+    for source in _sources(sources, target, folder, places.recursive, result.errors):
+        try:
+            with recipe.limit():
+                candidates.append((source, _candidate(source, target, folder, places, recipe, suffix_of)))
+        except (PictureError, ValueError, TypeError, MemoryError) as error:
+            result.errors.append((source.path, str(error) or "is too large: the result does not fit in memory"))
+    _settle(candidates, result, recipe, skip_existing)
+    return result
+
+
+def _split_target(places):
+    """(source paths, target file, target folder); at most one of the targets is not None."""
+    paths = list(places.paths)
+    if places.output_dir is not None:
+        return paths, None, Path(places.output_dir)
+    if len(paths) > 1:
+        last = paths[-1]
+        if last.endswith(("/", os.sep)) or os.path.isdir(last):
+            return paths[:-1], None, Path(last)
+        if len(paths) == 2:
+            return paths[:1], Path(last), None
+    return paths, None, None
+
+
+def _sources(paths, target, folder, recursive, errors):
+    result = {}
+    for path in map(Path, dict.fromkeys(paths)):
+        if not path.is_dir():
+            result.setdefault(path, Source(path))
+        elif target is not None:
+            errors.append((path, f"is a folder, but the target {target} is not; name an existing folder as target"))
+        else:
+            found = _pictures_in(path, recursive, folder)
+            for entry in found:
+                result.setdefault(entry, Source(entry, entry.parent.relative_to(path)))
+            if not found:
+                errors.append((path, "is a folder without pictures" + ("" if recursive else "; see --recursive")))
+    return list(result.values())
+
+
+def _pictures_in(folder, recursive, results_folder):
+    """Files that are pictures by their names, sorted; hidden ones are those of systems and editors."""
+    skipped = {files.identity(results_folder)} - {files.identity(folder), None} if results_folder else set()
+    found = []
+    for path, folders, names in os.walk(folder):
+        here = Path(path)
+        folders[:] = [
+            name
+            for name in sorted(folders)
+            if recursive
+            and not name.startswith(".")
+            and name not in _JUNK_FOLDERS
+            and files.identity(here / name) not in skipped
+        ]
+        entries = (here / name for name in names if not name.startswith("."))
+        found += sorted(entry for entry in entries if entry.suffix.lower() in EXTENSIONS and entry.is_file())
+    return found
+
+
+def _candidate(source, target, folder, places, recipe, suffix_of):
+    header = files.probe(source.path)
+    size = recipe.size_of(header.size)
+    new_folder, usual_format = None, None
+    if target is None:
+        usual_format = header.format
+        usual = "" if folder is not None else suffix_of(size)
+        suffix = usual if places.suffix is None else places.suffix
+        extension = FORMATS[places.format].extensions[0] if places.format else source.path.suffix
+        name = source.path.stem + suffix + extension
+        parent = source.path.parent if folder is None else folder / (source.below or "")
+        new_folder = parent if folder is not None and source.below is not None else None
+        target = parent / name
+    format_name = formats.format_of(target, usual_format)
+    formats.check_limits(format_name, size, header.frames)
+    files.check_memory(size, header.pixel_bytes, header.frames)
+    return Job(source.path, target, size, format_name, new_folder)
+
+
+def _settle(candidates, result, recipe, skip_existing):
+    """Sort the candidates into the plan's jobs, skipped ones and errors."""
+    by_target = {}
+    for source, job in candidates:
+        by_target.setdefault(os.path.normcase(os.path.realpath(job.target)), []).append((source, job))
+    # What an earlier run left in a folder is no source of this one.
+    candidates = [
+        (source, job)
+        for source, job in candidates
+        if source.below is None or not _is_result(job, by_target.get(os.path.normcase(os.path.realpath(job.source))))
+    ]
+    kept = {id(job) for _, job in candidates}
+    protected = {files.identity(job.source) for _, job in candidates} - {None}
+    for target, group in by_target.items():
+        jobs = [job for _, job in group if id(job) in kept]
+        if len(jobs) > 1:
+            names = ", ".join(str(job.source) for job in jobs)
+            result.errors += [(job.source, f"is not written: {names} would all become {target}") for job in jobs]
+            kept -= {id(job) for job in jobs}
+    for _, job in candidates:
+        if id(job) not in kept:
+            continue
+        try:
+            _check_target(job, protected, recipe.overwrite or skip_existing)
+        except PictureError as error:
+            result.errors.append((job.source, str(error)))
+        else:
+            done = skip_existing and job.target.exists()
+            (result.skipped if done else result.jobs).append(job)
+
+
+def _is_result(job, group):
+    return group is not None and any(other is not job for _, other in group)
+
+
+def _check_target(job, protected, overwrite):
+    if job.new_folder is not None and not job.new_folder.exists():
+        # The folder will be made; where it can be is where its first existing parent may be written.
+        existing = next(parent for parent in job.new_folder.parents if parent.exists())
+        files.check_target(existing / job.target.name, overwrite=True)
+    else:
+        files.check_target(job.target, sources=protected, overwrite=overwrite)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Work
+
+
+def run(jobs, recipe, workers=1):
+    """Do the jobs; yields (job, Outcome) in their order."""
+    if workers == 1 or len(jobs) < 2:
+        for job in jobs:
+            yield job, do(job, recipe)
+        return
+    try:
+        yield from _in_parallel(jobs, recipe, min(workers, len(jobs)))
+    except BaseException:
+        for folder in {job.target.parent for job in jobs}:
+            atomic.remove_stale(folder)
+        raise
+
+
+def do(job, recipe):
+    """Make one picture; returns its Outcome."""
+    try:
+        with recipe.limit():
+            return Outcome(notes=tuple(_make(job, recipe)))
+    except MemoryError:
+        return Outcome("is too large: the result does not fit in memory")
+    except (PictureError, ValueError, TypeError) as error:
+        return Outcome(str(error))
+
+
+def _make(job, recipe):
+    picture = files.read(job.source)
+    if recipe.strict and picture.notes:
+        raise files.strict_error(picture.notes)
+    files.check_frames(picture, job.format)
+    for frame in picture.frames:
+        size = recipe.size_of(frame.size)
+        files.check_memory(size)
+        frame.pixels = _resized(frame.pixels, size, recipe)
+    if job.new_folder is not None:
+        with contextlib.suppress(OSError):
+            job.new_folder.mkdir(parents=True, exist_ok=True)
+    options = {"overwrite": recipe.overwrite, "quality": recipe.quality, "strict": recipe.strict}
+    return picture.notes + files.write(picture, job.target, **options)
+
+
+def _resized(pixels, size, recipe):
+    resize = pillow.resize_colour16 if is_deep_colour(pixels) else pillow.resize
+    options = {"linear_light": recipe.linear_light, "premultiply": recipe.premultiply}
+    return resize(pixels, size, mode=recipe.mode, **options)
+
+
+def _in_parallel(jobs, recipe, workers):
+    left = list(jobs)
+    with _pool(workers) as pool:
+        futures = [pool.submit(do, job, recipe) for job in jobs]
+        try:
+            for job, future in zip(jobs, futures, strict=True):
+                outcome = future.result()
+                left.pop(0)
+                yield job, outcome
+        except BrokenProcessPool:
+            finished = [_finished(future) for future in futures[len(jobs) - len(left) :]]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+    # A process has died. Each in a process of its own, so that the job that kills it is known:
+    for job, outcome in zip(left, finished if left else (), strict=True):
+        yield job, outcome or _alone(job, recipe)
+
+
+def _finished(future):
+    try:
+        return future.result(timeout=0)
+    except (BrokenProcessPool, concurrent.futures.CancelledError, concurrent.futures.TimeoutError):
+        return None
+
+
+def _alone(job, recipe):
+    with _pool(1) as pool:
+        try:
+            return pool.submit(do, job, recipe).result()
+        except BrokenProcessPool:
+            return Outcome("is not done: the process that worked on it died, perhaps for lack of memory")
+
+
+def _pool(workers):
+    # Spawned: a fork of a process that has used OpenMP may hang.
+    return concurrent.futures.ProcessPoolExecutor(
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin
+    )
+
+
+def _begin():
+    """Prepare a worker: one thread for its kernels, Ctrl-C left to the parent, and an end when the parent ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threads.set_num_threads(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent():
+    multiprocessing.parent_process().join()
+    os._exit(1)

@@ -1,0 +1,130 @@
+"""TIFF files beyond Pillow: 16-bit colours, and tiled pictures that are larger than memory.
+
+Writing these needs the package tifffile, an extra; Pillow alone reads the colours.
+"""
+
+import functools
+import importlib.util
+import sys
+
+import numpy as np
+from PIL import Image, features
+
+_BITS, _PHOTOMETRIC, _SAMPLE_FORMAT, _XMP = 258, 262, 339, 700
+# Who, when, with what; the tags of EXIF and GPS. The others say how the pixels are laid out.
+_KEPT_TAGS = (270, 271, 272, 305, 306, 315, 33432)
+_KEPT_DIRECTORIES = (0x8769, 0x8825)
+
+
+@functools.cache
+def available():
+    """Whether the package tifffile is installed."""
+    return importlib.util.find_spec("tifffile") is not None
+
+
+def kept_exif(exif):
+    """The bytes of the tags of an Image.Exif that are no matter of layout, or None."""
+    kept = Image.Exif()
+    for tag in _KEPT_TAGS:
+        if tag in exif:
+            kept[tag] = exif[tag]
+    for tag in _KEPT_DIRECTORIES:
+        if exif.get_ifd(tag):
+            kept.get_ifd(tag).update(exif.get_ifd(tag))
+    return kept.tobytes() if len(kept) or has_directories(exif) else None
+
+
+def has_directories(exif):
+    """Whether an Image.Exif has directories of its own for EXIF or GPS."""
+    return any(exif.get_ifd(tag) for tag in _KEPT_DIRECTORIES)
+
+
+def writer_options(exif, xmp):
+    """Pillow's options for a TIFF file with the tags of an EXIF block and with XMP, each bytes or None."""
+    given, block = Image.Exif(), Image.Exif()
+    if exif:
+        given.load(exif)
+        block.load(kept_exif(given) or b"")
+    if xmp:
+        block[_XMP] = xmp
+    options = {"exif": block.tobytes()} if len(block) or has_directories(given) else {}
+    # libtiff, as Pillow calls it, compresses but writes no directories.
+    if features.check("libtiff") and not has_directories(given):
+        options["compression"] = "tiff_adobe_deflate"
+    return options
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# 16-bit colours
+
+
+def has_deep_colour(image):
+    """Whether the current page of an opened TIFF file has RGB or RGBA of 16 bits, whole numbers."""
+    tag = image.tag_v2
+    return (
+        image.mode in ("RGB", "RGBA")
+        and set(tag.get(_BITS, ())) == {16}
+        and tag.get(_PHOTOMETRIC) == 2
+        and set(tag.get(_SAMPLE_FORMAT, (1,))) == {1}
+    )
+
+
+def read_deep(file, page):
+    """(H, W, 3) or (H, W, 4) of uint16: that page, which has_deep_colour. None where the planes are not readable."""
+    high = _octets(file, page, lambda raw_mode: raw_mode)
+    # These unpackers keep the more significant byte; told the other byte order, they keep the less significant one.
+    other = {"B": "L", "L": "B", "N": "B" if sys.byteorder == "little" else "L"}
+    low = _octets(file, page, lambda raw_mode: raw_mode[:-1] + other[raw_mode[-1]])
+    return None if high is None or low is None else high.astype(np.uint16) << 8 | low
+
+
+def _octets(file, page, changed):
+    file.seek(0)
+    with Image.open(file, formats=["TIFF"]) as image:
+        image.seek(page)
+        if not all(";16" in tile.args[0] for tile in image.tile):
+            return None
+        image.tile = [tile._replace(args=(changed(tile.args[0]), *tile.args[1:])) for tile in image.tile]
+        image.load()
+        return np.asarray(image)
+
+
+def write_deep(file, pictures):
+    """Write pages of 16-bit colours, each a Picture, with their metadata but for directories of EXIF and GPS."""
+    import tifffile
+
+    with tifffile.TiffWriter(file) as writer:
+        for picture in pictures:
+            extra = ["unassalpha"] if picture.pixels.shape[2] in (2, 4) else None
+            photometric = "rgb" if picture.pixels.shape[2] > 2 else "minisblack"
+            writer.write(picture.pixels, photometric=photometric, extrasamples=extra, **_options(picture))
+
+
+def deep_notes(pictures):
+    """What write_deep loses."""
+    exifs = [_exif(picture) for picture in pictures]
+    lost = any(has_directories(exif) for exif in exifs)
+    return ["its EXIF details are left out: TIFF files of 16-bit colours keep camera, date and owner"] if lost else []
+
+
+def _exif(picture):
+    exif = Image.Exif()
+    exif.load(picture.exif or b"")
+    return exif
+
+
+def _options(picture):
+    exif = _exif(picture)
+    text = [(tag, 2, 0, str(exif[tag]), True) for tag in _KEPT_TAGS if tag in exif]
+    if picture.xmp:
+        text.append((_XMP, 1, len(picture.xmp), picture.xmp, True))
+    return {
+        "compression": "zlib",
+        "predictor": True,
+        "metadata": None,
+        "software": False,
+        "iccprofile": picture.icc_profile,
+        "resolution": picture.dpi,
+        "resolutionunit": "INCH" if picture.dpi else None,
+        "extratags": text,
+    }
