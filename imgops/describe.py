@@ -1,5 +1,6 @@
 """Conventions in words and tables: what the command line prints and the page of conventions shows."""
 
+import itertools
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -50,9 +51,14 @@ def axis_rows(input_length, output_length=None, *, scale=None, convention="half_
     scale, convention, mode, rounding, antialias
         As in `imgops.resample`; tf_crop_and_resize stands for its part from 1/4 to 3/4.
 
-    Yields
+    Returns
+    -------
+    iterator of AxisRow
+
+    Raises
     ------
-    AxisRow
+    ValueError, TypeError
+        As `imgops.resample`, at once.
 
     Examples
     --------
@@ -61,7 +67,10 @@ def axis_rows(input_length, output_length=None, *, scale=None, convention="half_
     """
     row = shown(convention) if isinstance(convention, str) and convention in conventions() else convention
     plan = ResamplePlan((input_length,), output_length, scale=scale, convention=row, axes=0, **options)
-    axis_map = _map_of(plan)
+    return _rows(plan, _map_of(plan))
+
+
+def _rows(plan, axis_map):
     ((_, table),) = plan._passes
     step = min(_ROWS, table.step) if isinstance(table, LongTaps) else _ROWS
     for start in range(0, plan.output_shape[0], step):
@@ -197,11 +206,12 @@ def _cubic_rule(row):
 
 
 def text_table(heading, rows):
-    """Lines of a table with aligned columns; empty columns are left out."""
-    lines = [tuple(heading), *map(tuple, rows)]
+    """Lines of a table with aligned columns, made as they are needed; empty columns are left out."""
+    rows = iter(rows)
+    lines = [tuple(heading), *itertools.islice(rows, _ROWS)]
     kept = [i for i in range(len(heading)) if any(line[i] for line in lines[1:])]
     widths = {i: max(len(line[i]) for line in lines) for i in kept}
-    for line in lines:
+    for line in itertools.chain(lines, rows):
         yield "  ".join(line[i].rjust(widths[i]) if i < 2 else line[i].ljust(widths[i]) for i in kept).rstrip()
 
 

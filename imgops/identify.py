@@ -7,6 +7,7 @@ of the output, of which the largest difference can only grow, so that most are d
 import itertools
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -162,11 +163,23 @@ class Match:
             return "equal"
         return f"largest difference {self.largest_difference:.3g}, root mean square {self.rms_difference:.3g}"
 
+    def facts(self):
+        """The attributes as JSON has them: dtypes by name, scales as floats, no infinity."""
+        return {name: _plain(value) for name, value in vars(self).items()}
+
     def __str__(self):
         return f"{self.place}. {self.describe()}: {self.distance()}"
 
     def __repr__(self):
         return f"<Match {self}>"
+
+
+def _plain(value):
+    if isinstance(value, tuple):
+        return [float(entry) if isinstance(entry, Fraction) else entry for entry in value]
+    if isinstance(value, np.dtype):
+        return value.name
+    return None if value in (math.inf, -math.inf) else value
 
 
 def identify(x, y, /, *, axes=None, data_format="NHWC", scale=None, tolerance=None):

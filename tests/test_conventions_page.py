@@ -13,7 +13,7 @@ from oracles import linear_matrix, nearest_matrix
 from PIL import Image, features
 
 import imgops
-from imgops import describe
+from imgops import cli, describe
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "images" / "conventions"
@@ -235,3 +235,61 @@ def test_text_has_every_cell_of_the_table():
         for row in rows:
             assert any(line.split() == " ".join(row).split() for line in lines), row
     assert [line.split()[0] for line in describe.overview()] == list(NAMES)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The commands
+
+
+def test_conventions_command_lists_them_all(capsys):
+    assert cli.main(["conventions"]) == 0
+    assert capsys.readouterr().out.splitlines() == list(describe.overview())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_conventions_command_prints_the_tables_of_the_page(name, capsys, text):
+    assert cli.main(["conventions", name]) == 0
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    for lengths in ((4, 8), (8, 3)):
+        for row in table_of(text, name, lengths)[1]:
+            assert " ".join(row).split() in printed
+
+
+def test_taps_command(capsys):
+    assert cli.main(["taps", "--in", "3", "--out", "5"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "output  coordinate  reads",
+        "     0        -1/5  0",
+        "     1         2/5  3/5 [0] + 2/5 [1]",
+        "     2           1  1",
+        "     3         8/5  2/5 [1] + 3/5 [2]",
+        "     4        11/5  2",
+    ]
+    assert cli.main(["taps", "--in", "4", "--scale", "50%", "--mode", "nearest", "--rounding", "half_up"]) == 0
+    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()[1:]] == ["1", "3"]
+    assert cli.main(["taps", "--in", "2", "--out", "7", "--convention", "pillow", "--mode", "nearest"]) == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[1:]] == [
+        [str(o), index] for o, index in enumerate("0000111")
+    ]
+    assert cli.main(["taps", "--in", "4", "--out", "2", "--antialias"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].endswith("3/7 [0] + 3/7 [1] + 1/7 [2]")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["conventions", "aligned_corners"], "did you mean 'align_corners'?"),
+        (["taps", "--in", "5"], "--out or --scale is required"),
+        (["taps", "--out", "5"], "--in"),
+        (["taps", "--in", "0", "--out", "5"], "from 1"),
+        (["taps", "--in", "5", "--scale", "0.1"], "at least one sample"),
+        (["taps", "--in", "5", "--out", "8", "--convention", "torch_nearest_exact"], "has mode 'nearest'"),
+        (["taps", "--in", "5", "--out", "8", "--rounding", "floor"], "rounding"),
+        (["taps", "--in", "5", "--out", "8", "--mode", "nearest", "--antialias"], "antialias"),
+    ],
+)
+def test_wrong_usage(arguments, words, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    assert stop.value.code == 2
+    assert words in capsys.readouterr().err

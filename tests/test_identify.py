@@ -2,15 +2,19 @@
 
 import importlib.util
 import itertools
+import json
 import pickle
 from dataclasses import FrozenInstanceError
+from fractions import Fraction
 from pathlib import Path
 
 import makers
 import numpy as np
 import pytest
+from PIL import Image
 
 import imgops
+from imgops import cli
 from imgops.identify import _ORDER
 
 OUTPUTS, VERSIONS = makers.load(Path(__file__).parent / "golden" / "identify.npz")
@@ -367,6 +371,98 @@ def test_what_is_unusual_is_in_its_words():
     )
     assert match.describe() == "half_pixel linear, antialias, edge repeat"
     assert "largest difference" in str(match)
+
+
+def test_facts_are_json():
+    x = np.random.default_rng(12).integers(0, 256, (13, 17), np.uint8)
+    y = imgops.resample(x, scale=1.5, dtype=np.float32)
+    best = imgops.identify(x, y, scale=Fraction(3, 2))[0]
+    facts = json.loads(json.dumps(best.facts()))
+    assert facts["scale"] == [1.5, 1.5]
+    assert facts["size"] == [19, 25]
+    assert facts["dtype"] == facts["output_dtype"] == "float32"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command
+
+
+@pytest.fixture
+def call(capsys, tmp_path, monkeypatch):
+    """`imgops identify` in this process and an empty folder: (exit code, lines of stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        try:
+            code = cli.main(["identify", *map(str, arguments)])
+        except SystemExit as stop:
+            code = stop.code
+        output = capsys.readouterr()
+        return code, output.out.splitlines(), output.err
+
+    return call
+
+
+def test_command_on_pictures(call):
+    image = Image.fromarray(np.random.default_rng(1).integers(0, 256, (13, 17, 3), np.uint8))
+    image.save("a.png")
+    image.resize((23, 29), Image.Resampling.BILINEAR).save("b.png")
+    code, lines, error = call("a.png", "b.png")
+    assert (code, error) == (0, "")
+    assert "1. pillow linear, rounded after axis 1: equal" in lines
+    code, lines, _ = call("a.png", "b.png", "--json")
+    assert code == 0
+    assert json.loads("\n".join(lines))[0]["equal"] is True
+
+
+def test_command_on_arrays(call):
+    x = np.random.default_rng(1).random((3, 13, 17))
+    np.save("a.npy", x)
+    np.save("b.npy", imgops.resample(x, scale=1.7, data_format="NCHW", convention="asymmetric"))
+    code, lines, _ = call("a.npy", "b.npy", "--data-format", "NCHW", "--scale", "1.7")
+    assert code == 0
+    assert lines[0] == "1. asymmetric linear, scale 17/10 x 17/10: equal"
+    assert call("a.npy", "b.npy", "--axes", "1,2", "--scale", "170%")[:2] == (0, lines)
+
+
+def test_command_without_a_match(call):
+    x = np.random.default_rng(1).random((13, 17))
+    np.save("a.npy", x)
+    np.save("b.npy", imgops.resample(x, (7, 5), convention="tf1") + 0.25)
+    code, lines, error = call("a.npy", "b.npy")
+    assert (code, lines) == (1, [])
+    assert error.startswith("imgops: b.npy: no convention makes it; the closest is ")
+    assert error.count("\n") == 1
+    code, lines, _ = call("a.npy", "b.npy", "--json")
+    assert (code, lines) == (1, ["[]"])
+    assert call("a.npy", "b.npy", "--tolerance", "1")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("a.npy", "none.npy"), 1, "none.npy: cannot be read"),
+        (("a.npy", "text.png"), 1, "text.png: is not a picture"),
+        (("a.npy", "text.npy"), 1, "text.npy: is no .npy file"),
+        (("a.npy", "c.npy"), 1, "c.npy: x and y must have the same lengths"),
+        (("a.npy", "b.npy", "--axes", "0,x"), 2, "axis numbers"),
+        (("a.npy", "b.npy", "--axes", "7"), 1, "axes must be between"),
+        (("a.npy", "b.npy", "--tolerance", "-1"), 2, "0 or more"),
+        (("a.npy", "b.npy", "--tolerance", "nan"), 2, "0 or more"),
+        (("a.npy", "b.npy", "--scale", "0"), 2, "positive"),
+        (("a.npy",), 2, "required"),
+    ],
+)
+def test_command_on_bad_input(call, arguments, code, words):
+    np.save("a.npy", np.zeros((4, 5, 3)))
+    np.save("b.npy", np.zeros((8, 9, 3)))
+    np.save("c.npy", np.zeros((8, 9, 4)))
+    Path("text.png").write_text("words")
+    Path("text.npy").write_text("words")
+    result = call(*arguments)
+    assert result[0] == code
+    assert words in result[2]
+    assert "Traceback" not in result[2]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
