@@ -337,3 +337,131 @@ def test_the_conventions_are_the_rows_behind_it():
         direct = imgops.resample(x, 5, mode="linear", convention=name)
         through = tensorflow.resize_bilinear(x.reshape(1, 1, 7, 1), (1, 5), **named(flags))
         np.testing.assert_array_equal(direct, through.ravel())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# image_resize
+
+
+def test_the_documented_image_resize():
+    # The page of tf.image.resize: the same values as the operators', and the largest size of the same aspect ratio.
+    image = np.eye(5, dtype=np.float32)[None, :, :, None]
+    rows = [[0.6666667, 0.3333333, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0.3333335, 0.6666665]]
+    np.testing.assert_allclose(tensorflow.image_resize(image, [3, 5])[0, :, :, 0], rows, rtol=0, atol=6e-8)
+    nearest = tensorflow.image_resize(image.astype(np.int32), [5, 7], method="nearest")
+    assert nearest.dtype == np.int32
+    columns = [0, 1, 1, 2, 3, 3, 4]
+    np.testing.assert_array_equal(nearest[0, :, :, 0], np.eye(5)[:, columns])
+    assert tensorflow.image_resize(image, [10, 20], preserve_aspect_ratio=True).shape == (1, 10, 10, 1)
+    # "Antialias has no effect when upsampling."
+    plain, smooth = (tensorflow.image_resize(image, [10, 5], antialias=antialias) for antialias in (False, True))
+    np.testing.assert_allclose(smooth, plain, rtol=0, atol=1e-6)
+
+
+def spans(n, m, kernel, radius, antialias):
+    """The matrix of scale_and_translate_op.cc, in float64 instead of float32."""
+    inverse = n / m
+    width = max(inverse, 1) if antialias else 1
+    matrix = np.zeros((m, n))
+    for o in range(m):
+        centre = (o + 0.5) * inverse
+        for j in range(n):
+            distance = abs(j + 0.5 - centre) / width
+            if distance < radius:
+                matrix[o, j] = kernel(distance)
+    return matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def keys_cubic(t):
+    return (1.5 * t - 2.5) * t * t + 1 if t < 1 else ((-0.5 * t + 2.5) * t - 4) * t + 2
+
+
+KERNELS = {
+    "bilinear": (lambda t: 1 - t, 1),
+    "bicubic": (keys_cubic, 2),
+    "lanczos3": (lambda t: np.sinc(t) * np.sinc(t / 3), 3),
+}
+
+
+@pytest.mark.parametrize("method", KERNELS)
+@pytest.mark.parametrize("antialias", [False, True])
+def test_image_resize_by_its_kernels(method, antialias):
+    for (h, w), (oh, ow) in [
+        ((5, 7), (11, 3)),
+        ((7, 2), (7, 5)),
+        ((3, 1), (1, 4)),
+        ((2, 13), (1, 1)),
+        ((4, 6), (4, 6)),
+    ]:
+        x = np.random.default_rng(h * w).standard_normal((2, h, w, 3)).astype(np.float32)
+        rows, columns = (spans(n, m, *KERNELS[method], antialias) for n, m in ((h, oh), (w, ow)))
+        expected = np.einsum("yi,xj,nijc->nyxc", rows, columns, x.astype(np.float64))
+        result = tensorflow.image_resize(x, (oh, ow), method, antialias=antialias)
+        assert result.dtype == np.float32
+        np.testing.assert_allclose(result, expected, rtol=0, atol=3e-6)
+        np.testing.assert_array_equal(tensorflow.image_resize(x[1], (oh, ow), method, antialias=antialias), result[1])
+
+
+@pytest.mark.parametrize("dtype", [*IMAGE_TYPES, "bfloat16"])
+@pytest.mark.parametrize("method", ["bilinear", "bicubic", "lanczos3", "nearest"])
+def test_types_of_image_resize(dtype, method):
+    dtype = np.dtype(bfloat16() if dtype == "bfloat16" else dtype)
+    x = np.arange(24).reshape(1, 4, 3, 2).astype(dtype)
+    result = tensorflow.image_resize(x, (5, 6), method, antialias=True)
+    assert result.dtype == (dtype if method == "nearest" else np.float32)
+    wide = tensorflow.image_resize(x.astype(np.float32), (5, 6), method, antialias=True)
+    np.testing.assert_array_equal(result.astype(np.float32), wide)
+
+
+@pytest.mark.parametrize(
+    ("shape", "size", "fitted"),
+    [((7, 13), (10, 20), (10, 19)), ((5, 5), (10, 20), (10, 10)), ((9, 2), (4, 4), (4, 1)), ((4, 10), (5, 5), (2, 5))],
+)
+def test_the_aspect_ratio_is_kept(shape, size, fitted):
+    # 9:2 to height 4 is 8 / 9 wide; 4:10 to width 5 is 2 high; 7:13 to height 10 is 18.57 wide.
+    result = tensorflow.image_resize(np.zeros((*shape, 1)), size, preserve_aspect_ratio=True)
+    assert result.shape == (*fitted, 1)
+
+
+def test_halves_of_the_aspect_ratio_go_to_even_lengths():
+    for length, rounded in [(5, 2), (7, 4), (9, 4), (11, 6)]:
+        result = tensorflow.image_resize(np.zeros((length, 2, 1)), (length, 1), preserve_aspect_ratio=True)
+        assert result.shape == (rounded, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "shape", "size", "options", "words"),
+    [
+        (ValueError, (4, 4), (3, 3), {}, "3 or 4 axes"),
+        (ValueError, (1, 1, 4, 4, 1), (3, 3), {}, "3 or 4 axes"),
+        (ValueError, (1, 4, 0, 1), (3, 3), {}, "must not be empty along H, W, C"),
+        (ValueError, (4, 4, 0), (3, 3), {}, "must not be empty along H, W, C"),
+        (ValueError, (4, 4, 1), 3, {}, "size must be 2 integers"),
+        (ValueError, (4, 4, 1), (3, 3, 3), {}, "size must be 2 integers"),
+        (ValueError, (4, 4, 1), (0, 3), {}, "size must be at least 1"),
+        (TypeError, (4, 4, 1), (3.0, 3), {}, "size must be an integer"),
+        (ValueError, (3, 100, 1), (5, 5), {"preserve_aspect_ratio": True}, r"at least 1 everywhere; got \(0, 5\)"),
+        (TypeError, (4, 4, 1), (3, 3), {"preserve_aspect_ratio": 1}, "preserve_aspect_ratio must be True or False"),
+        (TypeError, (4, 4, 1), (3, 3), {"antialias": 1}, "antialias must be True or False"),
+        (
+            ValueError,
+            (4, 4, 1),
+            (3, 3),
+            {"method": "area"},
+            "'bilinear', 'nearest', 'bicubic' or 'lanczos3'; got 'area'",
+        ),
+        (ValueError, (4, 4, 1), (3, 3), {"method": "lanczos5"}, "did you mean 'lanczos3'"),
+        (ValueError, (4, 4, 1), (3, 3), {"method": "Bilinear"}, "did you mean 'bilinear'"),
+        (TypeError, (4, 4, 1), (3, 3), {"method": None}, "method must be"),
+    ],
+)
+def test_errors_of_image_resize(error, shape, size, options, words):
+    with pytest.raises(error, match=f"tensorflow.image_resize: .*{words}"):
+        tensorflow.image_resize(np.ones(shape, np.float32), size, **options)
+
+
+def test_image_resize_refuses_other_types():
+    for dtype in ("bool", "uint32", "uint64", "complex64"):
+        with pytest.raises(TypeError, match="images must have dtype"):
+            tensorflow.image_resize(np.ones((4, 4, 1), dtype), (3, 3))
+    assert tensorflow.image_resize(np.zeros((0, 4, 4, 1)), (3, 3)).shape == (0, 3, 3, 1)
