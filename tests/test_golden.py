@@ -123,6 +123,30 @@ def test_torch_interface(case):
         assert_within(gradient, arrays["dx"], 1e-5 if narrow else 1e-13)
 
 
+def torch_options(record):
+    """imgops' options for one call of torch.nn.functional.interpolate on the last two of four axes."""
+    options = {"data_format": "NCHW", "mode": "linear" if record["mode"] == "bilinear" else "nearest"}
+    if record["mode"] == "nearest":
+        options.update(convention="asymmetric", rounding="floor")
+    elif record["mode"] == "nearest-exact":
+        options.update(convention="half_pixel", rounding="half_up")
+    else:
+        options["convention"] = "align_corners" if record.get("align_corners") else "half_pixel"
+    options["antialias"] = record.get("antialias", False)
+    if "scale_factor" in record:
+        options["scale"] = tuple(record["scale_factor"])
+    return options
+
+
+def is_exact(case):
+    """Modes and dtypes in which torch agrees with the exact conventions."""
+    record, arrays = case
+    plain = record["mode"] in ("nearest", "nearest-exact", "bilinear") and not (
+        record.get("antialias") and record.get("align_corners")
+    )
+    return plain and arrays["x"].ndim == 4 and arrays["x"].dtype != np.uint8
+
+
 @pytest.mark.parametrize("case", [*filter(is_exact, of(TORCH, "interpolate"))], ids=label)
 @pytest.mark.parametrize("module", [imgops, imgops.reference], ids=["kernels", "reference"])
 def test_torch_interpolate_and_its_gradient(case, module):
