@@ -99,5 +99,14 @@ def _is_orphan(match, name):
     except ProcessLookupError:
         return True
     except (PermissionError, OverflowError):
-        pass
-    return False
+        return False
+    return _has_ended(process)
+
+
+def _has_ended(process):
+    """Whether a process only waits for its parent to ask how it ended, where the system tells."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as facts:
+            return facts.read().rpartition(")")[2].split()[0] == "Z"
+    except (OSError, IndexError):
+        return False

@@ -104,6 +104,14 @@ class Job:
     new_folder: Path | None = None
 
 
+@dataclass(frozen=True)
+class _Refused:
+    """A source of which no job can be made, and why."""
+
+    source: Path
+    message: str
+
+
 @dataclass
 class Plan:
     """Jobs; those whose results are there already; and (path, message) of what cannot be done."""
@@ -138,7 +146,8 @@ def plan(places, recipe, suffix_of, *, skip_existing=False):
             with recipe.limit():
                 candidates.append((source, _candidate(source, target, folder, places, recipe, suffix_of)))
         except (PictureError, ValueError, TypeError, MemoryError) as error:
-            result.errors.append((source.path, str(error) or "is too large: the result does not fit in memory"))
+            message = str(error) or "is too large: the result does not fit in memory"
+            candidates.append((source, _Refused(source.path, message)))
     _settle(candidates, result, recipe, skip_existing)
     return result
 
@@ -213,27 +222,25 @@ def _candidate(source, target, folder, places, recipe, suffix_of):
 
 def _settle(candidates, result, recipe, skip_existing):
     """Sort the candidates into the plan's jobs, skipped ones and errors."""
-    by_target = {}
-    for source, job in candidates:
-        by_target.setdefault(os.path.normcase(os.path.realpath(job.target)), []).append((source, job))
-    # What an earlier run left in a folder is no source of this one.
-    candidates = [
-        (source, job)
-        for source, job in candidates
-        if source.below is None or not _is_result(job, by_target.get(os.path.normcase(os.path.realpath(job.source))))
-    ]
-    kept = {id(job) for _, job in candidates}
-    protected = {files.identity(job.source) for _, job in candidates} - {None}
-    for target, group in by_target.items():
-        jobs = [job for _, job in group if id(job) in kept]
-        if len(jobs) > 1:
-            names = ", ".join(str(job.source) for job in jobs)
-            result.errors += [(job.source, f"is not written: {names} would all become {target}") for job in jobs]
-            kept -= {id(job) for job in jobs}
+    targets = {}
     for _, job in candidates:
-        if id(job) not in kept:
-            continue
+        if isinstance(job, Job):
+            targets.setdefault(_key(job.target), []).append(job)
+    # What an earlier run left in a folder is no source of this one.
+    chosen = [job for source, job in candidates if source.below is None or not _is_result(job, targets)]
+    protected = {files.identity(job.source) for job in chosen} - {None}
+    by_target = {}
+    for job in chosen:
+        if isinstance(job, Job):
+            by_target.setdefault(_key(job.target), []).append(job)
+    for job in chosen:
         try:
+            if isinstance(job, _Refused):
+                raise PictureError(job.message)
+            group = by_target[_key(job.target)]
+            if len(group) > 1:
+                names = ", ".join(str(other.source) for other in group)
+                raise PictureError(f"is not written: {names} would all become {job.target}")
             _check_target(job, protected, recipe.overwrite or skip_existing)
         except PictureError as error:
             result.errors.append((job.source, str(error)))
@@ -242,8 +249,13 @@ def _settle(candidates, result, recipe, skip_existing):
             (result.skipped if done else result.jobs).append(job)
 
 
-def _is_result(job, group):
-    return group is not None and any(other is not job for _, other in group)
+def _key(path):
+    """The same for all names of one file, there or not."""
+    return os.path.normcase(os.path.realpath(path))
+
+
+def _is_result(job, targets):
+    return any(other is not job for other in targets.get(_key(job.source), ()))
 
 
 def _check_target(job, protected, overwrite):
@@ -318,9 +330,12 @@ def _in_parallel(jobs, recipe, workers):
         except BrokenProcessPool:
             finished = [_finished(future) for future in futures[len(jobs) - len(left) :]]
         except BaseException:
+            processes = multiprocessing.active_children()
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in multiprocessing.active_children():
+            for process in processes:
                 process.terminate()
+            for process in processes:
+                process.join()
             raise
     # A process has died. Each in a process of its own, so that the job that kills it is known:
     for job, outcome in zip(left, finished if left else (), strict=True):

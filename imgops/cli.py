@@ -108,7 +108,8 @@ def _parser():
     compare = commands.add_parser(
         "compare", help="tell how far two pictures differ", description=comparing.__doc__, formatter_class=form
     )
-    compare.add_argument("paths", nargs=2, metavar=("A", "B"))
+    compare.add_argument("first", metavar="A")
+    compare.add_argument("second", metavar="B")
     compare.add_argument(
         "--picture", metavar="OUT.png", help="draw the differences, enlarged so that the largest is white"
     )
@@ -355,8 +356,9 @@ def _each_picture(arguments, target, suffix_of):
             for job in plan.jobs:
                 report.add("planned", job)
         else:
-            for job, outcome in batches.run(plan.jobs, recipe, arguments.jobs):
-                report.outcome(job, outcome)
+            with contextlib.closing(batches.run(plan.jobs, recipe, arguments.jobs)) as outcomes:
+                for job, outcome in outcomes:
+                    report.outcome(job, outcome)
     report.summary(time.monotonic() - begin)
     return 1 if report.counts["failed"] else 0
 
@@ -428,8 +430,8 @@ def _progress_bar(total):
 
 
 def _compare(arguments):
-    pictures = []
-    for path in arguments.paths:
+    paths, pictures = (arguments.first, arguments.second), []
+    for path in paths:
         try:
             pictures.append(files.read(path))
         except (formats.PictureError, MemoryError) as error:
@@ -438,7 +440,7 @@ def _compare(arguments):
         return 1
     try:
         if arguments.picture is not None:
-            sources = {files.identity(path) for path in arguments.paths}
+            sources = {files.identity(path) for path in paths}
             files.check_target(arguments.picture, sources=sources, overwrite=arguments.overwrite)
             formats.format_of(arguments.picture)
         result, differences = comparing.compare(*pictures)
@@ -454,7 +456,7 @@ def _compare(arguments):
             picture = files.Picture(pillow.to_image(drawn), formats.format_of(arguments.picture))
             files.write(picture, arguments.picture, overwrite=arguments.overwrite)
     except formats.PictureError as error:
-        _complain(arguments.paths[1], error)
+        _complain(arguments.second, error)
         return 1
     print(json.dumps(facts, indent=2) if arguments.json else _comparison_text(result, facts))
     return 0
@@ -492,7 +494,8 @@ def _load_array(path):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
         raise formats.PictureError(f"cannot be read: {(error.strerror or str(error)).lower()}") from error
-    except (ValueError, EOFError, SyntaxError) as error:
+    except Exception as error:
+        # NumPy parses a header with Python's own tools, whose errors of many kinds mean the same here.
         raise formats.PictureError(f"is no .npy file of numbers, or is damaged: {error}") from error
     if not isinstance(array, np.ndarray):
         raise formats.PictureError("holds several arrays; save one with numpy.save")

@@ -324,7 +324,7 @@ def test_formats_of_one_picture_refuse_several(tmp_path):
     for extension in ("jpg", "bmp", "ppm", "tga"):
         with pytest.raises(files.PictureError, match=r"5 frames or pages.*hold one.*--format"):
             files.write(picture("GIF"), tmp_path / f"a.{extension}")
-    with pytest.raises(files.PictureError, match="5 frames, which TIFF files cannot hold.*--format gif"):
+    with pytest.raises(files.PictureError, match=r"5 frames, which TIFF files cannot hold.*--format gif"):
         files.write(picture("GIF"), tmp_path / "a.tif")
     assert not list(tmp_path.iterdir())
 
