@@ -16,7 +16,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from . import atomic, files, formats, pillow, threads
+from . import atomic, files, formats, large, pillow, threads
 from .formats import EXTENSIONS, FORMATS, PictureError, is_deep_colour
 
 # Folders that systems put beside pictures.
@@ -95,13 +95,17 @@ class Source:
 
 @dataclass(frozen=True)
 class Job:
-    """One picture to make: from where, to where, how large, and the folder that may be made for it."""
+    """One picture to make: from where, to where, how large, and the folder that may be made for it.
+
+    `streamed` pictures are never in memory as a whole.
+    """
 
     source: Path
     target: Path
     size: tuple
     format: str
     new_folder: Path | None = None
+    streamed: bool = False
 
 
 @dataclass(frozen=True)
@@ -216,8 +220,10 @@ def _candidate(source, target, folder, places, recipe, suffix_of):
         target = parent / name
     format_name = formats.format_of(target, usual_format)
     formats.check_limits(format_name, size, header.frames)
-    files.check_memory(size, header.pixel_bytes, header.frames)
-    return Job(source.path, target, size, format_name, new_folder)
+    streamed = large.streams(source.path, format_name, size)
+    if not streamed:
+        files.check_memory(size, header.pixel_bytes, header.frames)
+    return Job(source.path, target, size, format_name, new_folder, streamed)
 
 
 def _settle(candidates, result, recipe, skip_existing):
@@ -297,6 +303,11 @@ def do(job, recipe):
 
 
 def _make(job, recipe):
+    if job.new_folder is not None:
+        with contextlib.suppress(OSError):
+            job.new_folder.mkdir(parents=True, exist_ok=True)
+    if job.streamed:
+        return _stream(job, recipe)
     picture = files.read(job.source)
     if recipe.strict and picture.notes:
         raise files.strict_error(picture.notes)
@@ -305,9 +316,6 @@ def _make(job, recipe):
         size = recipe.size_of(frame.size)
         files.check_memory(size)
         frame.pixels = _resized(frame.pixels, size, recipe)
-    if job.new_folder is not None:
-        with contextlib.suppress(OSError):
-            job.new_folder.mkdir(parents=True, exist_ok=True)
     options = {"overwrite": recipe.overwrite, "quality": recipe.quality, "strict": recipe.strict}
     return picture.notes + files.write(picture, job.target, **options)
 
@@ -316,6 +324,22 @@ def _resized(pixels, size, recipe):
     resize = pillow.resize_colour16 if is_deep_colour(pixels) else pillow.resize
     options = {"linear_light": recipe.linear_light, "premultiply": recipe.premultiply}
     return resize(pixels, size, mode=recipe.mode, **options)
+
+
+def _stream(job, recipe):
+    values = {"linear_light": recipe.linear_light, "premultiply": recipe.premultiply}
+    files.check_target(job.target, overwrite=recipe.overwrite)
+    try:
+        large.resize(job.source, job.target, job.size, mode=recipe.mode, overwrite=recipe.overwrite, **values)
+    except FileExistsError as error:
+        raise PictureError(f"cannot be written to {job.target}: it exists already") from error
+    except OSError as error:
+        raise PictureError(f"cannot be written to {job.target}: {error}") from error
+    except (PictureError, MemoryError):
+        raise
+    except Exception as error:
+        raise PictureError(f"is damaged: {error or type(error).__name__}") from error
+    return []
 
 
 def _in_parallel(jobs, recipe, workers):

@@ -147,6 +147,12 @@ def read(path):
     return picture
 
 
+def read_metadata(path):
+    """The Picture in a file, without its pixels."""
+    with _reading(path) as file, Image.open(file, formats=formats()) as image:
+        return _with_metadata(image, None)
+
+
 @contextlib.contextmanager
 def _reading(path):
     with _open(path) as file, warnings.catch_warnings():

@@ -325,6 +325,11 @@ class RowBands:
         self._request = request
         self._values = _Values(request.linear_light, alpha, alpha and request.premultiply)
 
+    @property
+    def pixel_count(self):
+        """Values of the result."""
+        return math.prod(self.shape)
+
     @functools.cached_property
     def _plan(self):
         return self._request.plan(self._input_shape)

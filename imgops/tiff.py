@@ -1,4 +1,4 @@
-"""TIFF files beyond Pillow: 16-bit colours, and tiled pictures that are larger than memory.
+"""TIFF files beyond Pillow's modes: 16-bit colours, and metadata.
 
 Writing these needs the package tifffile, an extra; Pillow alone reads the colours.
 """
@@ -97,7 +97,14 @@ def write_deep(file, pictures):
         for picture in pictures:
             extra = ["unassalpha"] if picture.pixels.shape[2] in (2, 4) else None
             photometric = "rgb" if picture.pixels.shape[2] > 2 else "minisblack"
-            writer.write(picture.pixels, photometric=photometric, extrasamples=extra, **_options(picture))
+            writer.write(
+                picture.pixels,
+                photometric=photometric,
+                extrasamples=extra,
+                compression="zlib",
+                predictor=True,
+                **writer_metadata(picture),
+            )
 
 
 def deep_notes(pictures):
@@ -113,14 +120,13 @@ def _exif(picture):
     return exif
 
 
-def _options(picture):
+def writer_metadata(picture):
+    """A Picture's metadata as options of tifffile's writer."""
     exif = _exif(picture)
     text = [(tag, 2, 0, str(exif[tag]), True) for tag in _KEPT_TAGS if tag in exif]
     if picture.xmp:
         text.append((_XMP, 1, len(picture.xmp), picture.xmp, True))
     return {
-        "compression": "zlib",
-        "predictor": True,
         "metadata": None,
         "software": False,
         "iccprofile": picture.icc_profile,
