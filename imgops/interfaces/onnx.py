@@ -184,7 +184,8 @@ def Resize(
         positive and finite, a result without samples, antialias with nearest, tf_crop_and_resize without roi, a
         keep_aspect_ratio_policy with scales, repeated axes, unknown names. Two filters are not to be had: antialias
         where an axis shrinks under align_corners or tf_crop_and_resize, and exclude_outside where coordinates lie more
-        than half a sample outside, as they may in asymmetric and tf_half_pixel_for_nn.
+        than half a sample outside, as they may in asymmetric, tf_half_pixel_for_nn, and align_corners with a length
+        that keep_aspect_ratio_policy rounded up.
     numpy.exceptions.AxisError
         For an axis that X does not have.
 
