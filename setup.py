@@ -84,7 +84,7 @@ def common_flags():
     if sys.platform == "win32":
         return ["/O2", "/fp:precise"], []
     if DEBUG == "0":
-        return ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"], []
+        return ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi"], []
     flags = ["-O1", "-g", "-ffp-contract=off", "-UNDEBUG"]
     if DEBUG == "sanitize":
         sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]

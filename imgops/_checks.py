@@ -89,11 +89,19 @@ def rounding(function, value):
     return name_of(function, "rounding", value, ROUNDINGS, _ROUNDING_SYNONYMS)
 
 
+def shown(value):
+    """A number as text; one with thousands of digits, which Python does not print, in words."""
+    try:
+        return str(value)
+    except ValueError:
+        return f"one of {_type_name(value)} with thousands of digits"
+
+
 def exact(function, argument, value):
     """The Fraction that a number means: an int or Fraction itself, a float by its shortest decimal."""
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{function}: {argument} must be a real number; got the bool {value!r}; pass 1.0 or 0.0")
-    if isinstance(value, Rational):
+    if isinstance(value, Rational) and not isinstance(value, np.timedelta64):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
@@ -112,18 +120,22 @@ def positive(function, argument, value):
     number = exact(function, argument, value)
     if number <= 0:
         raise ValueError(
-            f"{function}: {argument} must be positive; got {value}; pass output samples per input sample, > 0"
+            f"{function}: {argument} must be positive; got {shown(value)}; pass output samples per input sample, > 0"
         )
     return number
 
 
 def integer(function, argument, value, advice):
     """An int by operator.index; bool and 2.0 are TypeErrors."""
-    if not isinstance(value, (bool, np.bool_)):
+    if not isinstance(value, (bool, np.bool_, np.timedelta64)):
         try:
-            return operator.index(value)
+            number = operator.index(value)
         except TypeError:
             pass
+        else:
+            if abs(number) > _MAX_COUNT:
+                raise ValueError(f"{function}: {argument} must be below 2**63; got {shown(value)}; {advice}")
+            return number
     raise TypeError(f"{function}: {argument} must be an integer; got {value!r} of type {_type_name(value)}; {advice}")
 
 
@@ -144,7 +156,9 @@ def num_threads(function, value):
 
 
 def is_sequence(value):
-    return (isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes))) and np.ndim(value) != 0
+    if isinstance(value, np.ndarray):
+        return value.ndim != 0
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -155,12 +169,13 @@ def as_array(function, x, argument="x"):
     """Any array-like on the CPU as an ndarray; never a copy where the object shares its memory."""
     if isinstance(x, np.ndarray):
         array = np.asarray(x)
-    elif hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
-        array = np.from_dlpack(x)
     else:
         try:
-            array = np.asarray(x)
-        except (ValueError, TypeError, RuntimeError, BufferError) as error:
+            is_foreign = hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
+            array = np.from_dlpack(x) if is_foreign else np.asarray(x)
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever the object's own conversion raises
             raise TypeError(
                 f"{function}: {argument} must be an array or convertible to one; got {_type_name(x)} ({error}); "
                 f"pass numpy.asarray of it"
@@ -179,7 +194,8 @@ def as_array(function, x, argument="x"):
 
 def element_count(function, shape, itemsize):
     """Raise for results that no memory can hold, before anything is allocated."""
-    count = math.prod(shape)
+    # An axis of length 0 makes no other one possible that NumPy could not count.
+    count = math.prod(length or 1 for length in shape)
     if count > _MAX_COUNT:
         raise ValueError(
             f"{function}: the result must have fewer than 2**63 elements; its shape would be {tuple(shape)}; "
@@ -190,6 +206,28 @@ def element_count(function, shape, itemsize):
             f"{function}: the result must fit in memory; shape {tuple(shape)} takes {count * itemsize} bytes; "
             f"pass a smaller size"
         )
+
+
+def empty(function, shape, dtype):
+    """numpy.empty, with an error that says what to do."""
+    try:
+        return np.empty(shape, dtype)
+    except MemoryError as error:
+        raise MemoryError(
+            f"{function}: the result must fit in memory; shape {tuple(shape)} of {dtype} takes "
+            f"{math.prod(shape) * dtype.itemsize} bytes; pass a smaller size"
+        ) from error
+
+
+def converted(function, x, dtype):
+    """x as another dtype."""
+    try:
+        return x.astype(dtype)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{function}: dtype must be one that x converts to; got {dtype} for x of dtype {x.dtype} ({error}); "
+            f"pass another dtype"
+        ) from error
 
 
 def overlaps_itself(array):
@@ -411,6 +449,13 @@ def axis_count(function, count, ndim, what, shape):
     )
 
 
+def need_axes(function, shape):
+    raise ValueError(
+        f"{function}: x must have at least one axis to resample; got shape {tuple(shape)}; "
+        f"pass an array of one axis or more"
+    )
+
+
 def need_size_or_scale(function):
     raise ValueError(f"{function}: size or scale is required; got neither; pass size=(height, width) or scale=2")
 
@@ -420,8 +465,8 @@ def scaled_length(function, length, scale, given):
     result = length * scale.numerator // scale.denominator
     if result < 1:
         raise ValueError(
-            f"{function}: the result must have at least one sample on every axis; length {length} times scale {given} "
-            f"is less than 1; pass a larger scale, or size"
+            f"{function}: the result must have at least one sample on every axis; length {length} times scale "
+            f"{shown(given)} is less than 1; pass a larger scale, or size"
         )
     return result
 
@@ -497,12 +542,14 @@ def weighted_dtype(function, dtype, advice="pass dtype=numpy.float32 or numpy.fl
 def any_dtype(function, value):
     try:
         dtype = np.dtype(value)
-    except TypeError as error:
+    except (TypeError, ValueError, SyntaxError) as error:
         raise TypeError(
             f"{function}: dtype must be a NumPy dtype; got {value!r}; pass such as numpy.float32"
         ) from error
-    if dtype.hasobject or dtype.itemsize == 0:
-        raise TypeError(f"{function}: dtype must have a fixed size; got {dtype}; pass such as numpy.float32")
+    if dtype.hasobject or dtype.itemsize == 0 or dtype.subdtype is not None:
+        raise TypeError(
+            f"{function}: dtype must be of single items of a fixed size; got {dtype}; pass such as numpy.float32"
+        )
     return dtype
 
 
@@ -519,13 +566,13 @@ def weighted_dtypes(function, dtype, wanted):
         return _dtypes.native(dtype), _dtypes.needs_double(dtype)
     allowed = ("complex64", "complex128") if dtype.kind == "c" else ("float32", "float64")
     if wanted.name not in allowed:
-        result_dtype(function, wanted)
+        result_dtype(function, wanted, allowed)
     return _dtypes.native(wanted), wanted.name in ("float64", "complex128")
 
 
-def result_dtype(function, dtype):
+def result_dtype(function, dtype, allowed):
     raise TypeError(
-        f"{function}: dtype must be float32 or float64, or the input's own dtype, in a weighted mode; got {dtype}; "
+        f"{function}: dtype must be {' or '.join(allowed)}, or x's own dtype, in a weighted mode; got {dtype}; "
         f"pass one of these"
     )
 
@@ -538,8 +585,13 @@ def _why_no_slice(part):
     """The error for something that is no slice of step 1 between integers, or None."""
     if not isinstance(part, slice):
         return TypeError
-    if any(bound is not None and not hasattr(bound, "__index__") for bound in (part.start, part.stop, part.step)):
-        return TypeError
+    for bound in (part.start, part.stop, part.step):
+        if isinstance(bound, (bool, np.bool_)):
+            return TypeError
+        try:
+            _ = None if bound is None else operator.index(bound)
+        except TypeError:
+            return TypeError
     return None if part.step is None or operator.index(part.step) == 1 else ValueError
 
 

@@ -33,6 +33,7 @@ class Table:
         padded_starts: NDArray[np.int64],
         padded: NDArray[np.floating],
         core: tuple[int, int],
+        rhythm: tuple[int, int],
     ) -> None: ...
 
 def resample(

@@ -3,7 +3,7 @@
 The kernels' faces and their slow twin both start from a Request, so that they cannot differ in what was asked.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import _checks
 from .conventions import PLAIN, Convention, conventions, get_convention
@@ -45,25 +45,25 @@ class Request:
         return make_filter(self.maps[index], self.mode, antialias, coefficient, convention.edge)
 
 
-def resolve_axes(function, shape, size, scale, axes, data_format):
+def resolve_axes(function, shape, size, scale, axes, data_format, argument="size"):
     """The resampled axes: given, or all where there is an entry for each, or the two spatial ones."""
     _checks.data_format(function, data_format)
     ndim = len(shape)
+    if ndim == 0:
+        _checks.need_axes(function, shape)
     if axes is not None:
         return _checks.axes(function, axes, ndim)
-    what, value = ("size", size) if size is not None else ("scale", scale)
-    if what == "size" and not _checks.is_sequence(value):
+    what, value = (argument, size) if size is not None else ("scale", scale)
+    if size is not None and not _checks.is_sequence(value):
         value = (value,)
     if _checks.is_sequence(value):
         count = len(value)
-        if count == ndim and ndim > 0:
+        if count == ndim:
             return tuple(range(ndim))
         spatial = _checks.spatial_axes(function, shape, data_format) if ndim > 2 and count == 2 else ()
-        if count != len(spatial):
+        if count == 0 or count != len(spatial):
             _checks.axis_count(function, count, ndim, what, shape)
         return spatial
-    if ndim == 0:
-        _checks.axis_count(function, 1, ndim, what, shape)
     return _checks.spatial_axes(function, shape, data_format)
 
 
@@ -105,6 +105,8 @@ def resolve(function, shape, size, scale, axes, data_format, mode, convention, r
             rows.append((None, None))
         else:
             _checks.convention_mode(function, row.name, mode, row.modes)
+            if antialias and row.antialias_offsets is not None:
+                row = replace(row, offsets=row.antialias_offsets)
             if row.offsets is None:
                 _checks.needs_roi(function, row.name)
             if row.has_own_arithmetic and rounding is not None:
@@ -116,6 +118,8 @@ def resolve(function, shape, size, scale, axes, data_format, mode, convention, r
             maps.append(row.axis_map(shape[axis], length, scale_, rounding))
             rows.append((row, scale_))
         output_shape[axis] = length
+    _checks.element_count(function, shape, 1)
+    _checks.element_count(function, output_shape, 1)
     return Request(tuple(shape), tuple(output_shape), axes, tuple(maps), tuple(rows), mode, antialias)
 
 
@@ -123,11 +127,10 @@ def resolve_grad(function, grad_shape, input_size, scale, axes, data_format):
     """(input shape, output lengths, axes) of the forward whose output has `grad_shape`."""
     if axes is None and _checks.is_sequence(scale) and not _checks.is_sequence(input_size):
         axes = resolve_axes(function, grad_shape, None, scale, None, data_format)
-    axes = resolve_axes(function, grad_shape, input_size, None, axes, data_format)
+    axes = resolve_axes(function, grad_shape, input_size, None, axes, data_format, "input_size")
     input_shape = list(grad_shape)
     for axis, length in zip(axes, _checks.sizes(function, input_size, len(axes), "input_size"), strict=True):
         input_shape[axis] = length
-    _checks.element_count(function, input_shape, 1)
     return tuple(input_shape), tuple(grad_shape[axis] for axis in axes), axes
 
 

@@ -262,7 +262,7 @@ def _move(function, x, block_size, data_format, mode, out, num_threads, to_space
     num_threads = threads.resolve(function, num_threads)
     if out is None:
         _checks.element_count(function, shape, x.itemsize)
-        out = np.empty(shape, x.dtype)
+        out = _checks.empty(function, shape, x.dtype)
     else:
         _checks.output(function, out, shape, (x.dtype,), data_format)
         if np.may_share_memory(x, out):
@@ -280,7 +280,7 @@ def _move_grad(function, grad_output, block_size, data_format, mode, out, accumu
     num_threads = threads.resolve(function, num_threads)
     if out is None:
         _checks.element_count(function, shape, grad_output.itemsize)
-        out = np.empty(shape, grad_output.dtype)
+        out = _checks.empty(function, shape, grad_output.dtype)
     else:
         dtypes = _dtypes.gradient_outputs(grad_output.dtype)
         _checks.output(function, out, shape, dtypes, data_format)

@@ -5,7 +5,7 @@ o, n and m are the input and output length, s is the scale, m / n where none was
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -44,6 +44,8 @@ class Convention:
         Whether the owner widens its filters unasked.
     cubic_coefficient, antialias_cubic_coefficient : float
         Of Keys's cubic filter; the second one with antialias, where it differs.
+    antialias_offsets : callable or None
+        `offsets` with antialias, where the owner's differ.
     edge : {"repeat", "renormalise"} or None
         What becomes of weights outside of the axis; None is the rule of `imgops.taps.axis_taps`.
     """
@@ -61,6 +63,13 @@ class Convention:
     cubic_coefficient: float = -0.75
     antialias_cubic_coefficient: float | None = None
     edge: str | None = None
+    antialias_offsets: Callable | None = None
+
+    def __reduce__(self):
+        # Rows hold functions, which pickle cannot always name; a row of the table is found again by its name.
+        if _BY_NAME.get(self.name) is self:
+            return get_convention, (self.name,)
+        return Convention, tuple(getattr(self, field.name) for field in fields(self))
 
     @property
     def has_own_arithmetic(self):
@@ -111,6 +120,11 @@ def _pytorch_half_pixel(_n, m, s):
 def _align_corners(n, m, _s):
     # With one sample on either side only coordinate 0 is read, whatever the scale.
     return Fraction(m - 1, n - 1) if n > 1 and m > 1 else Fraction(1), 0, 0
+
+
+def _antialiased_corners(n, m, _s):
+    # Without a distance between two outputs, or two inputs, the position is -1/2.
+    return (Fraction(m - 1, n - 1), _HALF, -_HALF) if n > 1 and m > 1 else (Fraction(1), 1, -_HALF)
 
 
 def _asymmetric(_n, _m, s):
@@ -173,11 +187,6 @@ def _opencv_nearest(n, m, scale):
     # The scale is inverted twice.
     step = 1.0 / ((m / n) if scale is None else float(scale))
     return np.clip(np.floor(np.arange(m) * step).astype(np.int64), 0, n - 1)
-
-
-def _opencv_linear(n, m, scale):
-    step = 1.0 / ((m / n) if scale is None else float(scale))
-    return _clamped_linear(n, ((np.arange(m) + 0.5) * step - 0.5).astype(np.float32))
 
 
 def _accumulated_nearest(n, m, scale):
@@ -326,11 +335,12 @@ _ROWS = (
         "x = o (n - 1) / (m - 1), 0 if m = 1",
         _TORCH + ", linear and cubic with align_corners=True",
         _align_corners,
-        _TORCH_NOTES,
+        _TORCH_NOTES + " With antialias x = (o + 1/2) (n - 1) / (m - 1) - 1/2, as in torch.",
         None,
         _torch_align_corners_linear,
         modes=("linear", "cubic"),
         antialias_cubic_coefficient=-0.5,
+        antialias_offsets=_antialiased_corners,
     ),
     Convention(
         "opencv",
@@ -340,7 +350,6 @@ _ROWS = (
         "No antialiasing. 8-bit weights have 11 bits in OpenCV; a result may differ by 1. OpenCV rounds n * fx to find "
         "a size; here a scale gives floor(n * scale).",
         _opencv_nearest,
-        _opencv_linear,
         modes=("nearest", "linear", "cubic"),
     ),
     Convention(

@@ -403,8 +403,8 @@ def _fill_filter(row, x, mode, antialias, scale, convention):
         edge = "renormalise" if antialias or mode == "lanczos3" else "repeat"
     last = len(row) - 1
     if edge == "renormalise":
-        # The picture ends at the outer borders of its edge samples.
-        x = min(max(x, -_HALF), last + _HALF)
+        # The picture ends half a sample, as wide as the filter makes it, beyond its edge samples.
+        x = min(max(x, -width / 2), last + width / 2)
     radius, weight = _filter(mode, antialias, convention)
     inputs = range(math.floor(x - radius * width) + 1, math.ceil(x + radius * width))
     if edge == "renormalise":

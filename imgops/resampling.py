@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from . import _checks, _dtypes, _kernels, _request, threads
-from .taps import LongTaps, axis_table, linear_taps, nearest_taps
+from .taps import LongTaps, axis_table, linear_taps, nearest_taps, own_table
 
 # Passes over more than two axes work in slabs whose intermediate array takes at most this many bytes.
 _SLAB_BYTES = 4 * 2**20
@@ -190,7 +190,6 @@ def resample_shape(shape, size=None, *, scale=None, axes=None, data_format="NHWC
     request = _request.resolve(
         "resample_shape", shape, size, scale, axes, data_format, "linear", "half_pixel", None, False
     )
-    _checks.element_count("resample_shape", request.output_shape, 1)
     return request.output_shape
 
 
@@ -238,7 +237,6 @@ class ResamplePlan:
         request = _request.resolve(
             "ResamplePlan", shape, size, scale, axes, data_format, mode, convention, rounding, antialias
         )
-        _checks.element_count("ResamplePlan", request.output_shape, 1)
         self._set(request.input_shape, request.output_shape, request.mode, request)
 
     def _set(self, input_shape, output_shape, mode, request=None):
@@ -262,6 +260,19 @@ class ResamplePlan:
         Made when first used: after a result too large for memory was refused.
         """
         return _ordered_tables(self._request)
+
+    def __reduce__(self):
+        # Without the kernels' tables, which are made again when first used.
+        if self._request is not None:
+            return ResamplePlan._from_request, (self._request,)
+        return ResamplePlan._from_passes, (self.input_shape, self.output_shape, self._mode, self._passes)
+
+    @classmethod
+    def _from_passes(cls, input_shape, output_shape, mode, passes):
+        plan = cls.__new__(cls)
+        plan._set(input_shape, output_shape, mode)
+        plan._passes = passes
+        return plan
 
     def __repr__(self):
         axes = ", ".join(str(axis) for axis in sorted(axis for axis, _ in self._passes))
@@ -348,10 +359,7 @@ class ResamplePlan:
             taps, first, last = taps.window(*region[axis])
             input_shape[axis] = last - first
             passes.append((axis, taps))
-        plan = ResamplePlan.__new__(ResamplePlan)
-        plan._set(tuple(input_shape), output_shape, self._mode)
-        plan._passes = tuple(passes)
-        return plan
+        return ResamplePlan._from_passes(tuple(input_shape), output_shape, self._mode, tuple(passes))
 
     def _forward(self, function, x, out, dtype, num_threads):
         num_threads = threads.resolve(function, num_threads)
@@ -365,7 +373,7 @@ class ResamplePlan:
             if dtype is None:
                 self._calls[x.dtype, None] = call
         if out is None:
-            out = np.empty(self.output_shape, call.dtype)
+            out = _checks.empty(function, self.output_shape, call.dtype)
         else:
             x = _checked_operands(function, self.output_shape, x, out, call.dtype, dtype)
         call(x, out, False, num_threads)
@@ -375,11 +383,11 @@ class ResamplePlan:
         result_dtype = x.dtype if dtype is None else _checks.any_dtype(function, dtype)
         if out is None:
             _checks.element_count(function, self.output_shape, result_dtype.itemsize)
-            out = np.empty(self.output_shape, result_dtype)
+            out = _checks.empty(function, self.output_shape, result_dtype)
         else:
             x = _checked_operands(function, self.output_shape, x, out, result_dtype, dtype)
         if x.dtype != result_dtype:
-            x = x.astype(result_dtype)
+            x = _checks.converted(function, x, result_dtype)
         if not self._is_empty:
             if self._tables is not None:
                 _kernels.resample.nearest(x, self._tables, out, num_threads)
@@ -395,7 +403,7 @@ class ResamplePlan:
         dtype = _dtypes.native(grad_output.dtype)
         if out is None:
             _checks.element_count(function, self.input_shape, dtype.itemsize)
-            out = np.empty(self.input_shape, dtype)
+            out = _checks.empty(function, self.input_shape, dtype)
         else:
             _checks.output(function, out, self.input_shape, _dtypes.gradient_outputs(dtype))
             if np.may_share_memory(grad_output, out):
@@ -484,8 +492,8 @@ def _plan(make, function, shape, size, scale, axes, data_format, mode, conventio
     arguments = (shape, size, scale, axes, data_format, mode, convention, rounding, antialias)
     try:
         plan = _cached_plan(make, function, arguments, _kinds(size), _kinds(scale), _kinds(axes), type(antialias))
-    except TypeError:
-        # An argument that cannot be a key of the cache; a wrong one is refused in the same words.
+    except (TypeError, ValueError):
+        # An argument that cannot be a key of the cache, or a wrong one: refused below, in the words of the call itself.
         plan = None
     return make(function, *arguments) if plan is None else plan
 
@@ -497,7 +505,6 @@ def _kinds(argument):
 
 def _forward_plan(function, shape, size, scale, axes, data_format, mode, convention, rounding, antialias):
     request = _request.resolve(function, shape, size, scale, axes, data_format, mode, convention, rounding, antialias)
-    _checks.element_count(function, request.output_shape, 1)
     return ResamplePlan._from_request(request)
 
 
@@ -534,9 +541,9 @@ def _axis_table(request, index):
     filter_ = request.filter_of(index)
     if convention is not None:
         if filter_.mode == "nearest" and convention.nearest is not None:
-            return nearest_taps(lengths[0], convention.nearest(*lengths, scale))
+            return own_table(*lengths, nearest_taps, convention.nearest(*lengths, scale))
         if filter_.mode == "linear" and not request.antialias and convention.linear is not None:
-            return linear_taps(lengths[0], *convention.linear(*lengths, scale))
+            return own_table(*lengths, linear_taps, *convention.linear(*lengths, scale))
     return axis_table(*lengths, request.maps[index], filter_)
 
 
@@ -574,7 +581,7 @@ def _table(taps, double):
 def _make_table(taps, dtype):
     weights = taps.weights.astype(dtype)
     width = int(taps.counts.max())
-    core = (0, 0)
+    core = rhythm = (0, 0)
     if 0 < width <= _PADDED_TAPS:
         starts = np.clip(taps.starts, 0, taps.input_length - width)
         outputs = np.repeat(np.arange(taps.output_length), taps.counts)
@@ -582,12 +589,36 @@ def _make_table(taps, dtype):
         padded = np.zeros((width, taps.output_length), dtype)
         padded[columns - starts[outputs], outputs] = weights
         core = _longest_run((padded != 0).all(axis=0))
+        rhythm = _rhythm(starts[slice(*core)], padded[:, slice(*core)])
     else:
         starts = np.empty(0, np.int64)
         padded = np.empty((0, 0), dtype)
     return _kernels.resample.Table(
-        taps.input_length, taps.starts, taps.counts, taps.offsets, weights, starts, padded, core
+        taps.input_length, taps.starts, taps.counts, taps.offsets, weights, starts, padded, core, rhythm
     )
+
+
+# (width, period, advance) of the tables that have a line of their own: whole factors, their inverses and gradients, and
+# 3 / 2.
+_RHYTHMS = (
+    *((2, period, 1) for period in (2, 3, 4)),
+    *((2, 1, advance) for advance in (2, 3, 4)),
+    *((2 * advance, 1, advance) for advance in (2, 3, 4)),
+    (2, 3, 2),
+)
+
+
+def _rhythm(starts, padded):
+    """(period, advance) of a table that repeats, (0, 0) of one that does not."""
+    for width, period, advance in _RHYTHMS:
+        if (
+            width == len(padded)
+            and len(starts) > 2 * period
+            and np.all(starts[period:] - starts[:-period] == advance)
+            and np.array_equal(padded[:, period:], padded[:, :-period])
+        ):
+            return period, advance
+    return 0, 0
 
 
 def _longest_run(flags):

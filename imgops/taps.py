@@ -116,6 +116,9 @@ class Taps:
         # Filled by the kernels' side, one entry per accumulator type; an entry is written once and never changed.
         self._kernel_tables = {}
 
+    def __reduce__(self):
+        return Taps, (self.input_length, self.starts, self.counts, self.weights)
+
     def row(self, output):
         """(first input index, weights) of one output."""
         return int(self.starts[output]), self.weights[self.offsets[output] : self.offsets[output + 1]]
@@ -128,10 +131,12 @@ class Taps:
             matrix[output, start : start + len(weights)] = weights
         return matrix
 
-    def _columns(self):
-        """(output, input) index of every weight, row by row."""
-        outputs = np.repeat(np.arange(self.output_length), self.counts)
-        inputs = np.arange(len(self.weights)) - np.repeat(self.offsets[:-1] - self.starts, self.counts)
+    def _columns(self, start=0, stop=None):
+        """(output, input) index of every weight of the rows start..stop, row by row."""
+        rows = slice(start, stop)
+        counts, first = self.counts[rows], self.offsets[:-1][rows]
+        outputs = np.repeat(np.arange(self.output_length)[rows], counts)
+        inputs = np.arange(len(outputs)) + np.repeat(self.starts[rows] - (first - self.offsets[start]), counts)
         return outputs, inputs
 
     def transpose(self):
@@ -153,17 +158,23 @@ class Taps:
         return Taps(self.output_length, starts, counts, self.weights[order])
 
     def input_range(self, start, stop):
-        """(first, last + 1) input index that outputs start..stop read."""
-        ends = self.starts[start:stop] + self.counts[start:stop]
+        """(first, last + 1) input index that outputs start..stop read; a tap of weight zero reads nothing."""
+        inputs = self._columns(start, stop)[1][self.weights[self.offsets[start] : self.offsets[stop]] != 0]
+        if len(inputs):
+            return int(inputs.min()), int(inputs.max()) + 1
         # Never empty, so that a window of a gradient that reads nothing still has an input to stand on.
-        first = min(int(self.starts[start:stop].min()), self.input_length - 1)
-        return first, max(int(ends.max()), first + 1)
+        first = min(int(self.starts[start]), self.input_length - 1)
+        return first, first + 1
 
     def window(self, start, stop):
         """(table of the outputs start..stop on their own inputs, first input, last input + 1)."""
         first, last = self.input_range(start, stop)
-        weights = self.weights[self.offsets[start] : self.offsets[stop]]
-        return Taps(last - first, self.starts[start:stop] - first, self.counts[start:stop], weights), first, last
+        inputs = self._columns(start, stop)[1]
+        kept = (inputs >= first) & (inputs < last)
+        starts = np.clip(self.starts[start:stop], first, last)
+        counts = np.clip(self.starts[start:stop] + self.counts[start:stop], starts, last) - starts
+        weights = self.weights[self.offsets[start] : self.offsets[stop]][kept]
+        return Taps(last - first, starts - first, counts, weights), first, last
 
     def moved(self, input_length, distance):
         """The same rows on an axis of another length, every input index moved by `distance`."""
@@ -192,28 +203,32 @@ class LongTaps:
     Parameters
     ----------
     input_length, output_length : int
+    taps : int
+        Of one output, about; few enough outputs are one part that their taps are not many.
     part : callable
         ``(start, stop) -> Taps`` of the outputs start..stop, on all inputs.
     """
 
     is_identity = False
 
-    def __init__(self, input_length, output_length, part):
+    def __init__(self, input_length, output_length, taps, part):
         self.input_length = input_length
         self.output_length = output_length
+        self.step = max(1, _LONG // max(taps, -(-input_length // output_length)))
+        self._taps = taps
         self._part = part
 
-    @property
-    def step(self):
-        """Outputs of one part, few enough that their inputs are not many more."""
-        return max(1, _LONG * self.output_length // max(self.input_length, self.output_length))
-
     def _extent(self, output):
-        return self._part(output, output + 1).input_range(0, 1)
+        """(first, last + 1) input index of the taps of one output; neither ever decreases along the outputs."""
+        taps = self._part(output, output + 1)
+        return int(taps.starts[0]), int(taps.starts[0] + taps.counts[0])
 
     def input_range(self, start, stop):
-        """(first, last + 1) input index that outputs start..stop read; neither ever decreases along the outputs."""
-        return self._extent(start)[0], self._extent(stop - 1)[1]
+        """(first, last + 1) input index that outputs start..stop read."""
+        # Zero weights may let one output read less than the next one, but never two in a row.
+        ends = min(start + 4, stop), max(start, stop - 4)
+        head, tail = self._part(start, ends[0]), self._part(ends[1], stop)
+        return head.input_range(0, ends[0] - start)[0], tail.input_range(0, stop - ends[1])[1]
 
     def short_window(self, start, stop):
         """(Taps of the outputs start..stop on their own inputs, first input, last input + 1)."""
@@ -228,11 +243,12 @@ class LongTaps:
         def part(begin, end):
             return self._part(start + begin, start + end).moved(last - first, -first)
 
-        return LongTaps(last - first, stop - start, part), first, last
+        return LongTaps(last - first, stop - start, self._taps, part), first, last
 
     def transpose(self):
         """The table of the gradient, long too."""
-        return LongTaps(self.output_length, self.input_length, self._transposed_part)
+        taps = -(-self.output_length * self._taps // self.input_length)
+        return LongTaps(self.output_length, self.input_length, taps, self._transposed_part)
 
     def _transposed_part(self, start, stop):
         outputs = range(self.output_length)
@@ -284,10 +300,25 @@ def axis_taps(input_length, output_length, axis_map, mode="linear", antialias=Fa
 def axis_table(input_length, output_length, axis_map, filter_):
     """As `axis_taps` with a Filter, but LongTaps for a long axis and kept for a short one."""
     longest = max(input_length, output_length)
-    if longest <= _CACHED_LENGTH:
+    taps = 1 if filter_.mode == "nearest" else 2 * _RADII[filter_.mode]
+    if filter_.widened:
+        taps = min(math.ceil(taps / axis_map.scale), input_length)
+    is_short = max(longest, output_length * taps // 16) <= _LONG
+    if is_short and longest <= _CACHED_LENGTH:
         return _axis_taps_cached(input_length, output_length, axis_map, filter_)
     part = functools.partial(_axis_part, input_length, axis_map, filter_)
-    return part(0, output_length) if longest <= _LONG else LongTaps(input_length, output_length, part)
+    return part(0, output_length) if is_short else LongTaps(input_length, output_length, taps, part)
+
+
+def own_table(input_length, output_length, make, *positions):
+    """The table of a convention's own arithmetic: `make` is nearest_taps or linear_taps, `positions` what it takes."""
+    if max(input_length, output_length) <= _LONG:
+        return make(input_length, *positions)
+
+    def part(start, stop):
+        return make(input_length, *(array[start:stop] for array in positions))
+
+    return LongTaps(input_length, output_length, 2, part)
 
 
 class Filter(NamedTuple):
@@ -409,8 +440,8 @@ def _filter_taps(input_length, axis_map, filter_, start, stop):
     sample = 2 * axis_map._integers()[0] if filter_.widened else denominator
     support = _RADII[filter_.mode] * sample
     if filter_.edge == "renormalise":
-        # Beyond the edge pixel's outer border the picture ends and its edge repeats.
-        numerators = np.clip(numerators, -denominator // 2, (2 * input_length - 1) * denominator // 2)
+        # Beyond half a sample, as wide as the filter makes it, from the edge sample, the edge repeats.
+        numerators = np.clip(numerators, -(sample // 2), (input_length - 1) * denominator + sample // 2)
     first = (numerators - support) // denominator + 1
     last = -(-(numerators + support) // denominator) - 1
     if filter_.edge == "renormalise":

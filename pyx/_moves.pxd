@@ -23,7 +23,7 @@ cdef enum:
     BYTES_PER_THREAD = 131072
 
 cdef enum:
-    RUNS = 0          # one axis, items at any steps
+    RUNS = 0          # one or two axes, items at any steps
     PICKS = 1         # one axis with an index table
     INTERLEAVE = 2    # two axes: several contiguous rows of src into one of dst
     DEINTERLEAVE = 3  # two axes: one contiguous row of src into several of dst
@@ -210,6 +210,9 @@ cdef inline void plan_move(Move* move) noexcept nogil:
             move.kind = PICKS
         else:
             move.kind = RUNS
+            # A short axis makes short lines: the one before it joins.
+            if move.rank > 1 and move.length[move.rank - 1] <= 16 and move.index[move.rank - 2] == NULL:
+                move.line_axes = 2
     move.lines = 1
     for i in range(move.rank - move.line_axes):
         move.lines *= move.length[i]
@@ -268,6 +271,37 @@ cdef inline void pick_words(
     else:
         for i in range(count):
             (<word*>(<char*>dst + i * dst_step))[0] = (<const word*>(<const char*>src + index[i] * src_step))[0]
+
+
+cdef inline void line_run_pairs(const Move* move, const char* src, char* dst) noexcept nogil:
+    """Two axes of runs, the inner one short; runs of up to 16 bytes by two copies, which may overlap."""
+    cdef int last = move.rank - 1
+    cdef Py_ssize_t count = move.length[last]
+    cdef Py_ssize_t src_step = move.src_step[last]
+    cdef Py_ssize_t dst_step = move.dst_step[last]
+    cdef Py_ssize_t item = move.dst_item
+    cdef Py_ssize_t _, k
+    for _ in range(move.length[last - 1]):
+        if item > 16:
+            for k in range(count):
+                copy_run(src + k * src_step, dst + k * dst_step, item)
+        elif item > 8:
+            for k in range(count):
+                memcpy(dst + k * dst_step, src + k * src_step, 8)
+                memcpy(dst + k * dst_step + item - 8, src + k * src_step + item - 8, 8)
+        elif item >= 4:
+            for k in range(count):
+                memcpy(dst + k * dst_step, src + k * src_step, 4)
+                memcpy(dst + k * dst_step + item - 4, src + k * src_step + item - 4, 4)
+        elif item >= 2:
+            for k in range(count):
+                memcpy(dst + k * dst_step, src + k * src_step, 2)
+                (dst + k * dst_step)[item - 1] = (src + k * src_step)[item - 1]
+        else:
+            for k in range(count):
+                dst[k * dst_step] = src[k * src_step]
+        src += move.src_step[last - 1]
+        dst += move.dst_step[last - 1]
 
 
 cdef inline void line_picks(
@@ -403,7 +437,9 @@ cdef inline void move_line(const Move* move, const char* src, char* dst) noexcep
     cdef int last = move.rank - 1
     cdef float floats[CHUNK]
     cdef double doubles[CHUNK]
-    if move.kind == RUNS:
+    if move.kind == RUNS and move.line_axes == 2:
+        line_run_pairs(move, src, dst)
+    elif move.kind == RUNS:
         line_runs(src, move.src_step[last], dst, move.dst_step[last], move.dst_item, move.length[last])
     elif move.kind == PICKS:
         line_picks(

@@ -16,6 +16,25 @@ from libc.string cimport memcpy, memset
 from _moves cimport BYTES_PER_THREAD, RUNS, Move, add_axis, move_part, move_threads, plan_move
 from _types cimport FLOAT32, FLOAT64, MAX_AXES, accumulator, load, magnitude, store
 
+cdef extern from "_lines.h" nogil:
+    const int IMGOPS_HAS_LANES
+    void float_pixels(
+        const float* src, const int32_t* relative, const float* weights, Py_ssize_t step, Py_ssize_t width, float* dst,
+        Py_ssize_t begin, Py_ssize_t end, Py_ssize_t inner, bint masked
+    )
+    void double_pixels(
+        const double* src, const int32_t* relative, const double* weights, Py_ssize_t step, Py_ssize_t width,
+        double* dst, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t inner, bint masked
+    )
+    Py_ssize_t float_periodic(
+        const float* src, const int32_t* relative, const float* weights, Py_ssize_t step, Py_ssize_t width, float* dst,
+        Py_ssize_t begin, Py_ssize_t end, Py_ssize_t period, Py_ssize_t advance
+    )
+    Py_ssize_t double_periodic(
+        const double* src, const int32_t* relative, const double* weights, Py_ssize_t step, Py_ssize_t width,
+        double* dst, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t period, Py_ssize_t advance
+    )
+
 cdef enum:
     # Rows kept for reuse; longer columns of taps are summed row by row.
     MAX_RING = 64
@@ -31,7 +50,8 @@ cdef class Table:
     """Taps of one axis in the accumulator's type; see imgops.taps.Taps.
 
     padded_starts and padded hold the same taps as `width` weights per output, all inside the input, zeros added before
-    or behind; empty where rows are too uneven. Outputs core[0]..core[1] have no zero among them.
+    or behind; empty where rows are too uneven. Outputs core[0]..core[1] have no zero among them; where period is not 0,
+    the same weights stand `advance` inputs further on, `period` outputs later.
     """
 
     cdef readonly Py_ssize_t input_length, output_length, width
@@ -40,10 +60,10 @@ cdef class Table:
     cdef const double[::1] weights64
     cdef const float[:, ::1] padded32
     cdef const double[:, ::1] padded64
-    cdef Py_ssize_t core_begin, core_end
+    cdef Py_ssize_t core_begin, core_end, period, advance
     cdef bint has_empty, is_double
 
-    def __init__(self, Py_ssize_t input_length, starts, counts, offsets, weights, padded_starts, padded, core):
+    def __init__(self, Py_ssize_t input_length, starts, counts, offsets, weights, padded_starts, padded, core, rhythm):
         self.input_length = input_length
         self.output_length = len(starts)
         self.starts = starts
@@ -52,6 +72,7 @@ cdef class Table:
         self.padded_starts = padded_starts
         self.width = len(padded)
         self.core_begin, self.core_end = core
+        self.period, self.advance = rhythm
         self.has_empty = bool((counts == 0).any())
         self.is_double = weights.itemsize == 8
         if not self.is_double:
@@ -60,6 +81,9 @@ cdef class Table:
         else:
             self.weights64 = weights
             self.padded64 = padded
+
+    def __reduce__(self):
+        raise TypeError("a kernel's table cannot be pickled; pickle the Taps that it was made of")
 
 
 cdef struct Axis:
@@ -78,6 +102,8 @@ cdef struct Axis:
     Py_ssize_t longest
     Py_ssize_t core_begin
     Py_ssize_t core_end
+    Py_ssize_t period
+    Py_ssize_t advance
     bint has_empty
 
 cdef struct Job:
@@ -175,17 +201,68 @@ cdef inline void taps_line(
                     dst[j * inner + c] += tap(w0[j], x[c], masked)
 
 
+cdef inline void pixels_line(
+    const Axis* cols, const Workspace* work, const accumulator* src, accumulator* dst, Py_ssize_t begin, Py_ssize_t end,
+    Py_ssize_t inner, bint masked
+) noexcept nogil:
+    """taps_line for 3 and 4 elements a pixel, four lanes at a time where the neighbouring element is there to touch."""
+    cdef const accumulator* weights = <const accumulator*>cols.padded + work.tile_begin
+    cdef Py_ssize_t step = cols.output_length
+    cdef Py_ssize_t lanes_end = end if IMGOPS_HAS_LANES else begin
+    cdef Py_ssize_t room = (work.input_end - work.input_begin) * inner - cols.width * inner - (4 - inner)
+    if inner == 3 and lanes_end == work.tile_end - work.tile_begin:
+        lanes_end -= 1
+    while lanes_end > begin and work.relative[lanes_end - 1] > room:
+        lanes_end -= 1
+    if lanes_end > begin:
+        if accumulator is float:
+            float_pixels(src, work.relative, weights, step, cols.width, dst, begin, lanes_end, inner, masked)
+        else:
+            double_pixels(src, work.relative, weights, step, cols.width, dst, begin, lanes_end, inner, masked)
+    else:
+        lanes_end = begin
+    taps_line(src, work.relative, weights, step, cols.width, dst, lanes_end, end, inner, masked)
+
+
+cdef inline void single_line(
+    const Axis* cols, const Workspace* work, const accumulator* src, accumulator* dst, Py_ssize_t begin, Py_ssize_t end
+) noexcept nogil:
+    """taps_line for one element a pixel and no zero weights, by periods where the table has them."""
+    cdef const accumulator* weights = <const accumulator*>cols.padded + work.tile_begin
+    cdef Py_ssize_t step = cols.output_length
+    cdef Py_ssize_t left = begin
+    if cols.period:
+        if accumulator is float:
+            left = float_periodic(
+                src, work.relative, weights, step, cols.width, dst, begin, end, cols.period, cols.advance
+            )
+        else:
+            left = double_periodic(
+                src, work.relative, weights, step, cols.width, dst, begin, end, cols.period, cols.advance
+            )
+    taps_line(src, work.relative, weights, step, cols.width, dst, left, end, 1, False)
+
+
 cdef inline void padded_line(
-    const Axis* cols, const Workspace* work, const accumulator* src, accumulator* dst, const Py_ssize_t inner
+    const Axis* cols, const Workspace* work, const accumulator* src, accumulator* dst, Py_ssize_t inner
 ) noexcept nogil:
     cdef Py_ssize_t count = work.tile_end - work.tile_begin
     cdef Py_ssize_t core_begin = min(max(cols.core_begin - work.tile_begin, 0), count)
     cdef Py_ssize_t core_end = min(max(cols.core_end - work.tile_begin, core_begin), count)
     cdef const accumulator* weights = <const accumulator*>cols.padded + work.tile_begin
     cdef Py_ssize_t step = cols.output_length
-    taps_line(src, work.relative, weights, step, cols.width, dst, 0, core_begin, inner, True)
-    taps_line(src, work.relative, weights, step, cols.width, dst, core_begin, core_end, inner, False)
-    taps_line(src, work.relative, weights, step, cols.width, dst, core_end, count, inner, True)
+    if inner >= 3:
+        pixels_line(cols, work, src, dst, 0, core_begin, inner, True)
+        pixels_line(cols, work, src, dst, core_begin, core_end, inner, False)
+        pixels_line(cols, work, src, dst, core_end, count, inner, True)
+    elif inner == 2:
+        taps_line(src, work.relative, weights, step, cols.width, dst, 0, core_begin, 2, True)
+        taps_line(src, work.relative, weights, step, cols.width, dst, core_begin, core_end, 2, False)
+        taps_line(src, work.relative, weights, step, cols.width, dst, core_end, count, 2, True)
+    else:
+        taps_line(src, work.relative, weights, step, cols.width, dst, 0, core_begin, 1, True)
+        single_line(cols, work, src, dst, core_begin, core_end)
+        taps_line(src, work.relative, weights, step, cols.width, dst, core_end, count, 1, True)
 
 
 cdef inline void uneven_line(
@@ -225,14 +302,7 @@ cdef inline void cols_line(
     if job.cols.width == 0 or job.inner > 4:
         uneven_line(&job.cols, work, src, dst, job.inner)
         return
-    if job.inner == 1:
-        padded_line(&job.cols, work, src, dst, 1)
-    elif job.inner == 2:
-        padded_line(&job.cols, work, src, dst, 2)
-    elif job.inner == 3:
-        padded_line(&job.cols, work, src, dst, 3)
-    else:
-        padded_line(&job.cols, work, src, dst, 4)
+    padded_line(&job.cols, work, src, dst, job.inner)
     if job.cols.has_empty:
         for j in range(work.tile_begin, work.tile_end):
             if job.cols.counts[j] == 0:
@@ -509,6 +579,8 @@ cdef void set_axis(Axis* axis, const Py_buffer* src, const Py_buffer* dst, int n
     axis.width = table.width
     axis.core_begin = table.core_begin
     axis.core_end = table.core_end
+    axis.period = table.period
+    axis.advance = table.advance
     axis.has_empty = table.has_empty
     axis.weights = NULL
     if not table.is_double:
@@ -679,8 +751,8 @@ def resample(
 ):
     """Apply up to two tables to x, first before second, and write (or add) the result to out.
 
-    first_axis and second_axis are the axes of the tables; a table may be None, the second one with axis -1. `parts` is 2 for complex
-    items, which are resampled part by part. The dtypes are codes of _types.pxd, of a part.
+    first_axis and second_axis are the axes of the tables; a table may be None, the second one with axis -1. `parts` is
+    2 for complex items, which are resampled part by part. The dtypes are codes of _types.pxd, of a part.
     """
     cdef Py_buffer source
     cdef Py_buffer target

@@ -162,7 +162,7 @@ CASES = {
     "opencv nearest": _case(opencv, "u1", _is("opencv", "nearest"), "NEAREST"),
     "opencv nearest exact": _case(opencv, "u1", _is("opencv_nearest_exact", "nearest"), "NEAREST_EXACT"),
     # OpenCV 5 computes the weights of float32 pictures from exact positions.
-    "opencv linear": _case(opencv, "f4", _is("half_pixel", "linear"), "LINEAR"),
+    "opencv linear": _case(opencv, "f4", _is("opencv", "linear"), "LINEAR"),
     "opencv linear of uint8": _case(opencv, "u1", _is("opencv", "linear"), "LINEAR"),
     "opencv cubic": _case(opencv, "f4", _is("opencv", "cubic"), "CUBIC"),
     "pillow nearest": _case(pillow, "u1", _is("pillow", "nearest"), "NEAREST"),

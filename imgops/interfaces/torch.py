@@ -17,19 +17,16 @@ Not imitated, and computed as elsewhere:
 """
 
 import dataclasses
-from fractions import Fraction
 
 import numpy as np
 
 from .. import _checks, blocks, resampling
-from ..conventions import get_convention
 
 __all__ = ["interpolate", "interpolate_grad", "pixel_shuffle", "pixel_unshuffle"]
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 _WITH_BYTES = ("uint8", *_FLOATS)
 _ANTIALIASED = ("uint8", "float32", "float64")
-_HALF = Fraction(1, 2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -333,21 +330,9 @@ def _repeated(value, lengths):
 def _convention(mode, align_corners, antialias, dtype):
     if mode == "nearest-exact":
         return "torch_nearest_exact"
-    if align_corners and antialias:
-        return _ANTIALIASED_CORNERS
-    if _MODES[mode].mode == "linear" and dtype.name == "float64":
+    if _MODES[mode].mode == "linear" and dtype.name == "float64" and not antialias:
         return "align_corners" if align_corners else "half_pixel"
     return "torch_align_corners" if align_corners else "torch"
-
-
-def _antialiased_corners(n, m, _scale):
-    # Without a distance between two outputs, or two inputs, the position is -1/2.
-    return (Fraction(m - 1, n - 1), _HALF, -_HALF) if n > 1 and m > 1 else (Fraction(1), 1, -_HALF)
-
-
-_ANTIALIASED_CORNERS = dataclasses.replace(
-    get_convention("torch"), formula="x = (o + 1/2) (n - 1) / (m - 1) - 1/2", offsets=_antialiased_corners
-)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
