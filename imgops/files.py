@@ -5,6 +5,7 @@ A file that cannot be read or written raises PictureError, whose message follows
 
 import contextlib
 import io
+import logging
 import math
 import os
 import re
@@ -32,6 +33,10 @@ from .formats import (
     without_transparency,
 )
 from .pillow import to_image
+
+# What these say of a damaged file comes as an error or a warning too, in one line.
+for _name in ("PIL", "tifffile"):
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 
 _ORIENTATION = 0x0112
 _UPRIGHT = {
@@ -228,6 +233,8 @@ def _decode(file):
         header = png.inspect(file)
     file.seek(0)
     with Image.open(file, formats=formats()) as image:
+        if header:
+            png.check_data(file, header)
         count = _frame_count(image)
         if count == 1:
             picture = _picture(file, image, header)
@@ -249,9 +256,13 @@ def _decode(file):
 
 def _picture(file, image, header, page=0):
     """The current page of an opened file."""
+    if image.format == "TIFF":
+        tiff.check_strips(image)
     raw_modes = str(getattr(image, "tile", ""))
     deep = tiff.read_deep(file, page) if image.format == "TIFF" and tiff.has_deep_colour(image) else None
     image.load()
+    if image.mode == "P" and image.palette is None:
+        raise PictureError("is damaged: it has no palette for its colours")
     picture = _with_metadata(image, header)
     picture.pixels = _pixels(file, image, header) if deep is None else deep
     if ";16" in raw_modes and _depth(picture.pixels) == 8:

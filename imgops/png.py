@@ -26,6 +26,7 @@ class PngError(ValueError):
 class Header:
     """The facts of a PNG file beside its pixels."""
 
+    size: tuple = (0, 0)
     depth: int = 0
     colour_type: int = 0
     interlaced: int = 0
@@ -75,6 +76,7 @@ def _exactly(file, length):
 
 def _note_chunk(header, name, content, extent):
     if name == b"IHDR" and len(content) == 13:
+        header.size = struct.unpack_from(">II", content)
         header.depth, header.colour_type, header.interlaced = content[8], content[9], content[12]
     elif name == b"tRNS":
         header.transparency = content
@@ -82,6 +84,37 @@ def _note_chunk(header, name, content, extent):
         header.colour_chunks.append((name, content))
     elif name == b"IDAT":
         header.data.append(extent)
+
+
+_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+# First column and row of each pass of an interlaced picture, and the steps (PNG specification, 8.2).
+_PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+
+
+def check_data(file, header):
+    """Raise PngError where the picture data end before the last row: decoders take the rest for black."""
+    passes = _PASSES if header.interlaced else ((0, 0, 1, 1),)
+    missing = sum(_pass_bytes(header, *facts) for facts in passes)
+    inflater = zlib.decompressobj()
+    for start, stop in header.data:
+        file.seek(start)
+        data = file.read(stop - start)
+        while data and missing > 0 and not inflater.eof:
+            missing -= len(inflater.decompress(data, _PIECE))
+            data = inflater.unconsumed_tail
+    # What is still within the inflater.
+    while missing > 0 and not inflater.eof and (rest := inflater.decompress(b"", _PIECE)):
+        missing -= len(rest)
+    if missing > 0:
+        raise PngError("is cut short: the PNG picture data end before the last row")
+
+
+def _pass_bytes(header, left, top, across, down):
+    columns = -(-(header.size[0] - left) // across)
+    rows = -(-(header.size[1] - top) // down)
+    if columns <= 0 or rows <= 0:
+        return 0
+    return rows * (1 + -(-columns * header.depth * _CHANNELS[header.colour_type] // 8))
 
 
 def read_deep(file, header, size):

@@ -54,6 +54,19 @@ def writer_options(exif, xmp):
     return options
 
 
+def check_strips(image):
+    """Raise ValueError where the current page of an opened file has fewer strips or tiles than its size asks for."""
+    tag = image.tag_v2
+    width, height = tag[256], tag[257]
+    if 324 in tag:
+        found, expected = len(tag[324]), -(-width // tag[322]) * -(-height // tag[323])
+    else:
+        found, expected = len(tag[273]), -(-height // min(tag.get(278, height), height))
+    expected *= tag.get(277, 1) if tag.get(284, 1) == 2 else 1
+    if found < expected:
+        raise ValueError(f"the TIFF file has {found} of the {expected} parts of its picture")
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # 16-bit colours
 
@@ -95,16 +108,13 @@ def write_deep(file, pictures):
 
     with tifffile.TiffWriter(file) as writer:
         for picture in pictures:
-            extra = ["unassalpha"] if picture.pixels.shape[2] in (2, 4) else None
-            photometric = "rgb" if picture.pixels.shape[2] > 2 else "minisblack"
-            writer.write(
-                picture.pixels,
-                photometric=photometric,
-                extrasamples=extra,
-                compression="zlib",
-                predictor=True,
-                **writer_metadata(picture),
-            )
+            pixels = picture.pixels
+            if pixels.shape[2] == 2:
+                # Hardly any reader, Pillow's neither, takes grey with alpha of 16 bits.
+                pixels = pixels[..., [0, 0, 0, 1]]
+            extra = ["unassalpha"] if pixels.shape[2] == 4 else None
+            options = {"photometric": "rgb", "extrasamples": extra, "compression": "zlib", "predictor": True}
+            writer.write(pixels, **options, **writer_metadata(picture))
 
 
 def deep_notes(pictures):

@@ -134,6 +134,51 @@ def test_16_bits_stay(call, tmp_path):
     assert result.tobytes() == pillow.upscale(pillow.to_image(grey), 2).tobytes()
 
 
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_16_bit_ramp_keeps_its_levels(call, tmp_path, channels):
+    ramp = np.tile(np.arange(65536, dtype=np.uint16).reshape(256, 256, 1), (1, 1, channels))
+    picture = files.Picture(ramp if channels > 1 else pillow.to_image(ramp[..., 0]), "PNG")
+    files.write(picture, tmp_path / "ramp.png")
+    assert call("upscale", tmp_path / "ramp.png", "--strict")[0] == 0
+    result = np.asarray(files.read(tmp_path / "ramp_x2.png").pixels)
+    assert result.shape[:2] == (512, 512)
+    assert all(len(np.unique(plane)) > 60000 for plane in result.reshape(512 * 512, -1).T)
+
+
+def test_a_palette_with_transparency_looks_as_its_colours(call, tmp_path):
+    rng = np.random.default_rng(5)
+    image = Image.frombytes("P", (9, 7), rng.integers(0, 16, 63, np.uint8).tobytes())
+    image.putpalette(rng.integers(0, 256, 48, np.uint8).tobytes())
+    image.save(tmp_path / "palette.png", transparency=bytes([0, 255, 100, *range(13)]))
+    with Image.open(tmp_path / "palette.png") as opened:
+        opened.convert("RGBA").save(tmp_path / "colours.png")
+    for method in ("nearest", "linear", "cubic", "lanczos3"):
+        assert call("upscale", tmp_path, "--method", method, "--overwrite")[0] == 0
+        results = [Image.open(tmp_path / f"{name}_x2.png") for name in ("palette", "colours")]
+        assert results[0].mode == ("P" if method == "nearest" else "RGBA")
+        assert results[0].convert("RGBA").tobytes() == results[1].tobytes()
+
+
+@pytest.mark.parametrize(("options", "grey"), [(["--linear-light"], 188), ([], 128)])
+def test_a_checkerboard_halves_to_its_light(call, tmp_path, options, grey):
+    pillow.to_image((np.indices((16, 16)).sum(0) % 2 * 255).astype(np.uint8)).save(tmp_path / "board.png")
+    assert call("resize", tmp_path / "board.png", tmp_path / "half.png", "--scale", "50%", *options)[0] == 0
+    with Image.open(tmp_path / "half.png") as result:
+        assert np.unique(np.asarray(result)[1:-1, 1:-1]).tolist() == [grey]
+
+
+def test_no_green_beside_a_red_square(call, tmp_path):
+    image = Image.new("RGBA", (20, 20), (0, 255, 0, 0))
+    image.paste((255, 0, 0, 255), (5, 5, 15, 15))
+    for extension in ("png", "tif", "webp", "gif"):
+        image.save(tmp_path / f"a.{extension}", **({"lossless": True, "exact": True} if extension == "webp" else {}))
+        assert call("upscale", tmp_path / f"a.{extension}")[0] == 0
+        with Image.open(tmp_path / f"a_x2.{extension}") as result:
+            visible = np.asarray(result.convert("RGBA"))
+            assert result.size == (40, 40)
+            assert not visible[visible[..., 3] > 0][:, 1].any()
+
+
 def test_metadata_goes_along(call, tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 6

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
-from imgops import atomic, files, formats, png
+from imgops import atomic, files, formats, png, tiff
 
 ICC = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 
@@ -403,7 +403,90 @@ def test_cut_files_of_other_formats(tmp_path):
 
 def test_16_bit_colours_with_too_few_pixels(tmp_path):
     path = png_file(tmp_path / "in.png", header(4, 4, 16, 2), (b"IDAT", zlib.compress(b"\0" * 30)), (b"IEND", b""))
-    assert "damaged" in read_error(path)
+    assert "cut short" in read_error(path)
+
+
+@pytest.mark.parametrize("interlaced", [0, 1])
+def test_picture_data_that_end_early(tmp_path, interlaced):
+    """Pillow takes the rest for black."""
+    with Image.open(png_file(tmp_path / "a.png", *_rows(9, 7, interlaced))) as image:
+        image.load()
+    assert files.read(tmp_path / "a.png").size == (9, 7)
+    for missing in (1, 8, 40):
+        path = png_file(tmp_path / "in.png", *_rows(9, 7, interlaced, missing))
+        assert "cut short: the PNG picture data end before the last row" in read_error(path)
+
+
+def _rows(width, height, interlaced, missing=0):
+    data = bytes(height * (width + 1))
+    if interlaced:
+        # Pixels and filter bytes of the seven passes of 9 x 7, counted by hand.
+        data = bytes((2 * 1 + 1) + (1 * 1 + 1) + (3 * 1 + 1) + 2 * (2 + 1) + 2 * (5 + 1) + 4 * (4 + 1) + 3 * (9 + 1))
+    name, content = header(width, height, 8, 0)
+    pixels = (b"IDAT", zlib.compress(data[missing:]))
+    return (name, content[:-1] + bytes([interlaced])), pixels, (b"IEND", b"")
+
+
+def test_palette_pictures_without_a_palette(tmp_path):
+    path = png_file(tmp_path / "in.png", header(1, 1, 8, 3), (b"IDAT", zlib.compress(b"\0\0")), (b"IEND", b""))
+    assert "no palette" in read_error(path)
+
+
+def test_tiff_files_without_all_of_their_strips(tmp_path):
+    Image.fromarray(random_pixels(40, 30, 3)).save(tmp_path / "a.tif")
+    data = bytearray((tmp_path / "a.tif").read_bytes())
+    assert data[:4] == b"II*\0"
+    (directory,) = struct.unpack_from("<I", data, 4)
+    for entry in range(directory + 2, directory + 2 + 12 * struct.unpack_from("<H", data, directory)[0], 12):
+        if struct.unpack_from("<H", data, entry)[0] == 278:
+            struct.pack_into("<I", data, entry + 8, 10)
+    (tmp_path / "a.tif").write_bytes(data)
+    assert "1 of the 4 parts" in read_error(tmp_path / "a.tif")
+
+
+@pytest.mark.parametrize("channels", [2, 3, 4])
+def test_16_bit_colours_in_tiff_files(tmp_path, channels):
+    pytest.importorskip("tifffile", reason="16-bit colours in TIFF files are written by tifffile")
+    pixels = random_pixels(31, 20, channels, dtype=np.uint16)
+    picture = files.Picture(pixels, "PNG", icc_profile=ICC, exif=exif_block(1), dpi=(72.0, 96.0))
+    assert files.write(picture, tmp_path / "a.tif") == []
+    again = files.read(tmp_path / "a.tif")
+    np.testing.assert_array_equal(again.pixels, pixels if channels > 2 else pixels[..., [0, 0, 0, 1]])
+    assert (again.icc_profile, again.dpi, again.notes) == (ICC, (72, 96), [])
+    exif = Image.Exif()
+    exif.load(again.exif)
+    assert (exif[0x010F], exif[0x0132]) == ("A maker", "2020:02:03 04:05:06")
+
+
+@pytest.mark.parametrize("options", [{}, {"compression": "zlib"}, {"tile": (16, 16)}, {"byteorder": ">"}], ids=str)
+def test_16_bit_colours_of_other_writers(tmp_path, options):
+    tifffile = pytest.importorskip("tifffile", reason="makes the files")
+    pixels = random_pixels(31, 20, 3, dtype=np.uint16)
+    tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="rgb", **options)
+    np.testing.assert_array_equal(files.read(tmp_path / "a.tif").pixels, pixels)
+
+
+def test_without_tifffile_16_bits_become_8_and_that_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(tiff, "available", lambda: False)
+    notes = files.write(files.Picture(np.full((3, 4, 3), 257 * 7, np.uint16), "PNG"), tmp_path / "a.tif")
+    assert notes == ["its 16 bits became 8: 16-bit colours in TIFF files need the package tifffile"]
+    with Image.open(tmp_path / "a.tif") as result:
+        assert result.getpixel((0, 0)) == (7, 7, 7)
+
+
+def test_exif_directories_in_tiff_files(tmp_path):
+    exif = Image.Exif()
+    exif[0x010F] = "A maker"
+    exif.get_ifd(0x8769)[0x9003] = "2019:01:01 00:00:00"
+    exif.get_ifd(0x8825)[1] = "N"
+    Image.new("RGB", (4, 3)).save(tmp_path / "a.jpg", exif=exif)
+    for source, target in (("a.jpg", "b.tif"), ("b.tif", "c.tif"), ("c.tif", "d.jpg")):
+        files.write(files.read(tmp_path / source), tmp_path / target)
+        with Image.open(tmp_path / target) as result:
+            kept = result.getexif()
+            assert kept[0x010F] == "A maker"
+            assert kept.get_ifd(0x8769)[0x9003] == "2019:01:01 00:00:00"
+            assert kept.get_ifd(0x8825)[1] == "N"
 
 
 def test_decompression_bombs_are_refused(tmp_path):
