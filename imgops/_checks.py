@@ -991,20 +991,6 @@ def onnx_no_antialias(function):
     )
 
 
-def onnx_antialias_step(function, transformation):
-    raise ValueError(
-        f"{function}: antialias=1 needs coordinates that are 1 / scale apart where an axis shrinks; "
-        f"coordinate_transformation_mode={transformation!r} has others; pass 'half_pixel' or leave antialias out"
-    )
-
-
-def onnx_excluded(function, transformation):
-    raise ValueError(
-        f"{function}: exclude_outside=1 needs coordinates within the outer borders of the edge samples; "
-        f"coordinate_transformation_mode={transformation!r} leaves them here; pass 'half_pixel' or exclude_outside=0"
-    )
-
-
 def onnx_entries(function, argument, value, count):
     """A sequence of `count` entries as a tuple; None where it is not given or empty."""
     if value is None:

@@ -4,6 +4,7 @@ The kernels' faces and their slow twin both start from a Request, so that they c
 """
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from . import _checks
 from .conventions import PLAIN, Convention, conventions, get_convention
@@ -37,12 +38,17 @@ class Request:
 
     def filter_of(self, index):
         """The Filter of the resampled axis number `index`."""
-        convention = self.rows[index][0] or PLAIN
+        convention, scale = self.rows[index]
+        convention = convention or PLAIN
         antialias = self.mode != "nearest" and (self.antialias or convention.always_antialias)
         coefficient = convention.cubic_coefficient
         if antialias and convention.antialias_cubic_coefficient is not None:
             coefficient = convention.antialias_cubic_coefficient
-        return make_filter(self.maps[index], self.mode, antialias, coefficient, convention.edge)
+        if not convention.widens_by_scale:
+            scale = None
+        elif scale is None:
+            scale = Fraction(self.output_shape[self.axes[index]], self.input_shape[self.axes[index]])
+        return make_filter(self.maps[index], self.mode, antialias, coefficient, convention.edge, scale)
 
 
 def resolve_axes(function, shape, size, scale, axes, data_format, argument="size"):

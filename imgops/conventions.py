@@ -46,8 +46,10 @@ class Convention:
         Of Keys's cubic filter; the second one with antialias, where it differs.
     antialias_offsets : callable or None
         `offsets` with antialias, where the owner's differ.
-    edge : {"repeat", "renormalise"} or None
+    edge : {"repeat", "renormalise", "exclude"} or None
         What becomes of weights outside of the axis; None is the rule of `imgops.taps.axis_taps`.
+    widens_by_scale : bool
+        Whether antialias widens filters by the scale rather than by the distance of coordinates, where they differ.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Convention:
     antialias_cubic_coefficient: float | None = None
     edge: str | None = None
     antialias_offsets: Callable | None = None
+    widens_by_scale: bool = False
 
     def __reduce__(self):
         # Rows hold functions, which pickle cannot always name; a row of the table is found again by its name.

@@ -370,20 +370,23 @@ def _matrices(request):
         else:
             for o in range(m):
                 x = (o - axis_map.output_offset) / axis_map.scale - axis_map.input_offset
-                _fill(matrix[o], x, request, axis_map, convention)
+                widening = axis_map.scale
+                if convention is not None and convention.widens_by_scale:
+                    widening = Fraction(m, n) if scale is None else scale
+                _fill(matrix[o], x, request, axis_map, convention, widening)
         yield axis, matrix
 
 
-def _fill(row, x, request, axis_map, convention):
-    """The weights of one output at the coordinate x."""
+def _fill(row, x, request, axis_map, convention, widening):
+    """The weights of one output at the coordinate x; with antialias of a filter widened by a `widening` below 1."""
     antialias = request.antialias or (convention is not None and convention.always_antialias)
     if request.mode == "nearest":
         index = _ROUNDINGS[axis_map.rounding](x)
         row[min(max(index, 0), len(row) - 1)] = Fraction(1)
-    elif request.mode == "linear" and not (antialias and axis_map.scale < 1):
+    elif request.mode == "linear" and not (antialias and widening < 1):
         _fill_linear(row, x)
     else:
-        _fill_filter(row, x, request.mode, antialias, axis_map.scale, convention)
+        _fill_filter(row, x, request.mode, antialias, widening, convention)
 
 
 def _fill_linear(row, x):
@@ -407,11 +410,11 @@ def _fill_filter(row, x, mode, antialias, scale, convention):
         x = min(max(x, -width / 2), last + width / 2)
     radius, weight = _filter(mode, antialias, convention)
     inputs = range(math.floor(x - radius * width) + 1, math.ceil(x + radius * width))
-    if edge == "renormalise":
+    if edge != "repeat":
         inputs = [i for i in inputs if 0 <= i <= last]
     weights = [weight(abs(i - x) / width) for i in inputs]
     # Cubic weights of whole samples sum to one as they are; the others, and what is left of any at an edge, may not.
-    total = sum(weights) if edge == "renormalise" or mode == "lanczos3" or width > 1 else 1
+    total = sum(weights) if edge != "repeat" or mode == "lanczos3" or width > 1 else 1
     for i, w in zip(inputs, weights, strict=True):
         row[min(max(i, 0), last)] += w / total
 

@@ -275,9 +275,11 @@ def axis_taps(input_length, output_length, axis_map, mode="linear", antialias=Fa
         Widen the filter by the reduction, 1 / scale, where the axis shrinks.
     coefficient : float
         Of Keys's cubic filter.
-    edge : {"repeat", "renormalise"}, optional
+    edge : {"repeat", "renormalise", "exclude"}, optional
         What becomes of the weights outside of the axis: added to the edge sample, or left out of a sum that is made
-        one. By default "renormalise" for lanczos3 and with antialias, as in Pillow and torch, else "repeat".
+        one. For "renormalise" the coordinate is first clamped to half a sample, as wide as the filter makes it, beyond
+        the edge samples. By default "renormalise" for lanczos3 and with antialias, as in Pillow and torch, else
+        "repeat".
 
     Returns
     -------
@@ -301,8 +303,7 @@ def axis_table(input_length, output_length, axis_map, filter_):
     """As `axis_taps` with a Filter, but LongTaps for a long axis and kept for a short one."""
     longest = max(input_length, output_length)
     taps = 1 if filter_.mode == "nearest" else 2 * _RADII[filter_.mode]
-    if filter_.widened:
-        taps = min(math.ceil(taps / axis_map.scale), input_length)
+    taps = min(math.ceil(taps * filter_.width), input_length)
     is_short = max(longest, output_length * taps // 16) <= _LONG
     if is_short and longest <= _CACHED_LENGTH:
         return _axis_taps_cached(input_length, output_length, axis_map, filter_)
@@ -322,29 +323,29 @@ def own_table(input_length, output_length, make, *positions):
 
 
 class Filter(NamedTuple):
-    """How a coordinate becomes taps: mode, whether widened by the reduction, and what happens at the edge."""
+    """How a coordinate becomes taps: mode, input samples per sample of the filter, and what happens at the edge."""
 
     mode: str
-    widened: bool
+    width: Fraction
     coefficient: float
     edge: str
     normalised: bool
 
 
-def make_filter(axis_map, mode, antialias, coefficient, edge):
-    """The Filter of an axis, its defaults settled; see `axis_taps`."""
+def make_filter(axis_map, mode, antialias, coefficient, edge, scale=None):
+    """The Filter of an axis, its defaults settled; see `axis_taps`. `scale` is what antialias widens by, if another."""
     if edge is None:
         edge = "renormalise" if antialias or mode == "lanczos3" else "repeat"
-    widened = antialias and axis_map.scale < 1
-    normalised = widened or edge == "renormalise" or mode == "lanczos3"
-    return Filter(mode, widened, coefficient if mode == "cubic" else 0.0, edge, normalised)
+    width = max(1 / (scale or axis_map.scale), Fraction(1)) if antialias else Fraction(1)
+    normalised = width > 1 or edge != "repeat" or mode == "lanczos3"
+    return Filter(mode, width, coefficient if mode == "cubic" else 0.0, edge, normalised)
 
 
 def _axis_part(input_length, axis_map, filter_, start, stop):
     """Taps of the outputs start..stop on all inputs."""
     if filter_.mode == "nearest":
         return nearest_taps(input_length, nearest_indices(input_length, stop, axis_map, start))
-    if filter_.mode == "linear" and not filter_.widened:
+    if filter_.mode == "linear" and filter_.width == 1:
         return linear_taps(input_length, *_linear_positions(input_length, axis_map, start, stop))
     return _filter_taps(input_length, axis_map, filter_, start, stop)
 
@@ -434,17 +435,20 @@ _RADII = {"linear": 1, "cubic": 2, "lanczos3": 3}
 
 def _filter_taps(input_length, axis_map, filter_, start, stop):
     """The samples strictly inside the filter around each coordinate, weighted by their exact distances from it."""
-    # Twice everything over the coordinates' denominator, so that a half is an integer too. The width of one sample
-    # after widening, 1 / scale, is the slope.
-    numerators, denominator = _numerators(axis_map, start, stop, 2)
-    sample = 2 * axis_map._integers()[0] if filter_.widened else denominator
+    # Twice everything over a denominator of coordinates and width, so that a half is an integer too.
+    factor = 2 * (filter_.width * axis_map._integers()[2]).denominator
+    numerators, denominator = _numerators(axis_map, start, stop, factor)
+    sample = int(filter_.width * denominator)
     support = _RADII[filter_.mode] * sample
     if filter_.edge == "renormalise":
         # Beyond half a sample, as wide as the filter makes it, from the edge sample, the edge repeats.
         numerators = np.clip(numerators, -(sample // 2), (input_length - 1) * denominator + sample // 2)
+    elif filter_.edge == "exclude":
+        # Not so far that no sample would be left.
+        numerators = np.clip(numerators, 1 - denominator, input_length * denominator - 1)
     first = (numerators - support) // denominator + 1
     last = -(-(numerators + support) // denominator) - 1
-    if filter_.edge == "renormalise":
+    if filter_.edge != "repeat":
         first, last = np.maximum(first, 0), np.minimum(last, input_length - 1)
     counts = (last - first + 1).astype(np.int64)
     outputs = np.repeat(np.arange(stop - start), counts)

@@ -25,8 +25,6 @@ TRANSFORMATIONS = [
     "tf_half_pixel_for_nn",
     "tf_crop_and_resize",
 ]
-NO_ANTIALIAS = ("align_corners", "tf_crop_and_resize")
-NO_EXCLUSION = ("asymmetric", "tf_half_pixel_for_nn")
 # Whole numbers of tenths, and numbers with no end in binary and in decimal.
 SCALES = st.one_of(
     st.integers(2, 60).map(lambda k: np.float32(k / 10)),
@@ -275,10 +273,8 @@ DTYPES = st.sampled_from(["u1", "i1", "u2", "i2", "i4", "u4", "i8", "u8", "f2", 
 def settled(options):
     """Options that ONNX and this package allow, from any."""
     options = dict(options)
-    if options["mode"] == "nearest" or options["transformation"] in NO_ANTIALIAS:
+    if options["mode"] == "nearest":
         options["antialias"] = 0
-    if options["transformation"] in NO_EXCLUSION:
-        options["exclude_outside"] = 0
     return options
 
 
@@ -316,20 +312,24 @@ def test_sizes_by_the_formulas(case, options, dtype, seed):
     mode=st.sampled_from(["nearest", "linear", "cubic"]),
     nearest_mode=st.sampled_from(NEAREST_MODES),
     exclude_outside=st.integers(0, 1),
+    antialias=st.integers(0, 1),
     value=st.sampled_from([0.0, -3.5, 300.0]),
     dtype=st.sampled_from(["u1", "i4", "f2", "f4", "f8"]),
     seed=seeds,
 )
-@example(((5,), [3]), [(16, 0)] * 3, "nearest", "ceil", 0, 0.0, "f4", 0)
-@example(((5,), [3]), [(8, 8)] * 3, "linear", "ceil", 0, 0.0, "f4", 0)
-@example(((1, 5), [3, 1]), [(0, 16), (20, 24)] * 2, "linear", "ceil", 0, 7.0, "f4", 0)
-def test_tf_crop_and_resize_by_the_formula(case, corners, mode, nearest_mode, exclude_outside, value, dtype, seed):
+@example(((5,), [3]), [(16, 0)] * 3, "nearest", "ceil", 0, 0, 0.0, "f4", 0)
+@example(((5,), [3]), [(8, 8)] * 3, "linear", "ceil", 0, 0, 0.0, "f4", 0)
+@example(((1, 5), [3, 1]), [(0, 16), (20, 24)] * 2, "linear", "ceil", 0, 0, 7.0, "f4", 0)
+def test_tf_crop_and_resize_by_the_formula(
+    case, corners, mode, nearest_mode, exclude_outside, antialias, value, dtype, seed
+):
     shape, sizes = case
     rois = [(Fraction(start, 16), Fraction(end, 16)) for start, end in corners[: len(shape)]]
     roi = [float(start) for start, _ in rois] + [float(end) for _, end in rois]
     x = values(shape, dtype, seed)
     options = {"transformation": "tf_crop_and_resize", "mode": mode, "nearest_mode": nearest_mode, "a": -0.75}
-    options["exclude_outside"] = exclude_outside
+    options |= {"exclude_outside": exclude_outside, "antialias": antialias}
+    options = settled(options)
     y = call(x, options, sizes=sizes, roi=roi, extrapolation_value=value)
     scales = [Fraction(*pair) for pair in zip(sizes, shape, strict=True)]
     if x.dtype.kind == "u":
@@ -425,6 +425,16 @@ def test_upsample_by_the_formula(case, mode, seed):
     close(y, apply(x, y.shape, [Fraction(float(s)) for s in scales], **options), x, mode)
 
 
+def test_antialias_is_widened_by_the_scale():
+    # As ONNX Runtime 1.32 and the reference implementation compute them.
+    x = np.arange(10, dtype=np.float32)
+    options = {"sizes": [5], "mode": "linear", "antialias": 1}
+    y = onnx.Resize(x, coordinate_transformation_mode="align_corners", **options)
+    np.testing.assert_allclose(y, [0.25, 2.25, 4.5, 6.75, 8.75], rtol=1e-6)
+    y = onnx.Resize(x, np.float32([0.1, 0.9]), coordinate_transformation_mode="tf_crop_and_resize", **options)
+    np.testing.assert_allclose(y, [0.925, 2.7, 4.5, 6.3, 8.075], rtol=1e-6)
+
+
 # Bad arguments
 
 CROP = {"coordinate_transformation_mode": "tf_crop_and_resize"}
@@ -491,24 +501,6 @@ def resize(error, text, *arguments, **options):
         resize(TypeError, "X must have dtype", np.array(["a"]), sizes=[2]),
         resize(TypeError, "fixed-size dtype", np.array([None]), sizes=[2]),
         resize(ValueError, "X must have 1 to 64 axes", np.float32(1), scales=[]),
-        resize(
-            ValueError,
-            "antialias=1 needs coordinates that are 1 / scale apart",
-            LINE,
-            sizes=[2],
-            mode="linear",
-            antialias=1,
-            coordinate_transformation_mode="align_corners",
-        ),
-        resize(
-            ValueError,
-            "exclude_outside=1 needs coordinates within",
-            LINE,
-            sizes=[12],
-            mode="cubic",
-            exclude_outside=1,
-            coordinate_transformation_mode="asymmetric",
-        ),
         bad(ValueError, "at least 1; got (0.5,)", onnx.Upsample, LINE, [0.5]),
         bad(ValueError, "scales is required; got none", onnx.Upsample, LINE, []),
         bad(ValueError, "mode must be 'nearest' or 'linear'", onnx.Upsample, LINE, [2], "cubic"),
@@ -676,10 +668,11 @@ def certain(m, n, s, options):
     case=shapes_and_sizes(),
     corners=st.lists(st.tuples(st.integers(-8, 24), st.integers(-8, 24)), min_size=3, max_size=3),
     mode=st.sampled_from(["linear", "cubic"]),
+    antialias=st.integers(0, 1),
     value=st.sampled_from([0.0, -3.5, 300.0]),
     seed=seeds,
 )
-def test_tf_crop_and_resize_of_the_reference_implementation(case, corners, mode, value, seed):
+def test_tf_crop_and_resize_of_the_reference_implementation(case, corners, mode, antialias, value, seed):
     shape, sizes = case
     rois = [(Fraction(start, 16), Fraction(end, 16)) for start, end in corners[: len(shape)]]
     # On the border itself float arithmetic falls either way.
@@ -688,7 +681,7 @@ def test_tf_crop_and_resize_of_the_reference_implementation(case, corners, mode,
         assume(n == 1 or all(min(abs(place), abs(place - n + 1)) > 1e-6 for place in places))
     roi = np.float32([start for start, _ in rois] + [end for _, end in rois])
     x = values(shape, "f4", seed)
-    options = {"transformation": "tf_crop_and_resize", "mode": mode, "a": -0.75}
+    options = {"transformation": "tf_crop_and_resize", "mode": mode, "antialias": antialias, "a": -0.75}
     expected = reference(x, options, sizes=np.array(sizes), roi=roi, extrapolation_value=value)
     y = call(x, options, sizes=sizes, roi=roi, extrapolation_value=value)
     np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-5 * max(1, np.abs(expected).max()))

@@ -182,10 +182,7 @@ def Resize(
     ValueError
         For both or neither of scales and sizes, a number of entries that does not fit the axes, a scale that is not
         positive and finite, a result without samples, antialias with nearest, tf_crop_and_resize without roi, a
-        keep_aspect_ratio_policy with scales, repeated axes, unknown names. Two filters are not to be had: antialias
-        where an axis shrinks under align_corners or tf_crop_and_resize, and exclude_outside where coordinates lie more
-        than half a sample outside, as they may in asymmetric, tf_half_pixel_for_nn, and align_corners with a length
-        that keep_aspect_ratio_policy rounded up.
+        keep_aspect_ratio_policy with scales, repeated axes, unknown names.
     numpy.exceptions.AxisError
         For an axis that X does not have.
 
@@ -212,7 +209,7 @@ def Resize(
     policy = name_of("keep_aspect_ratio_policy", keep_aspect_ratio_policy, _POLICIES)
     rounding = _ROUNDINGS[name_of("nearest_mode", nearest_mode, tuple(_ROUNDINGS))]
     coefficient = _checks.onnx_number(function, "cubic_coeff_a", cubic_coeff_a)
-    edge = "renormalise" if _checks.onnx_flag(function, "exclude_outside", exclude_outside) else "repeat"
+    edge = "exclude" if _checks.onnx_flag(function, "exclude_outside", exclude_outside) else "repeat"
     value = _checks.onnx_number(function, "extrapolation_value", extrapolation_value, finite=False)
     axes = tuple(range(X.ndim)) if axes is None else _checks.axes(function, axes, X.ndim)
     lengths = [X.shape[axis] for axis in axes]
@@ -225,7 +222,7 @@ def Resize(
     rois = _checks.onnx_roi(function, roi, len(axes)) if crops else [(Fraction(0), Fraction(1))] * len(axes)
     resized = _resized(function, lengths, scaled, axes, rois, [rounding] * len(axes))
     options = {"transformation": transformation, "coefficient": coefficient, "edge": edge}
-    return _resample(function, X, resized, mode, antialias, value if crops else None, **options)
+    return _resample(X, resized, mode, antialias, value if crops else None, **options)
 
 
 def Upsample(X, scales, mode="nearest"):
@@ -274,7 +271,7 @@ def _asymmetric(function, X, scales, mode, least=None):
     roundings = ["ceil" if scale < 1 else "floor" for scale in scales]
     rois = [(Fraction(0), Fraction(1))] * X.ndim
     resized = _resized(function, X.shape, _scaled(function, X.shape, scales), axes, rois, roundings)
-    return _resample(function, X, resized, mode, transformation="asymmetric")
+    return _resample(X, resized, mode, transformation="asymmetric")
 
 
 def _input(function, X, mode, modes):
@@ -344,9 +341,7 @@ def _resized(function, lengths, scaled, axes, rois, roundings):
     return result
 
 
-def _resample(
-    function, X, resized, mode, antialias=False, value=None, *, transformation, coefficient=-0.75, edge="repeat"
-):
+def _resample(X, resized, mode, antialias=False, value=None, *, transformation, coefficient=-0.75, edge="repeat"):
     """Resample the axes of `resized`; `value` is what stands outside of X, or None."""
     if not resized:
         return np.array(X)
@@ -355,9 +350,6 @@ def _resample(
         _row(transformation, entry.rounding, coefficient, edge, (entry.start, entry.end) if crops else None)
         for entry in resized
     ]
-    if mode != "nearest":
-        for entry, row in zip(resized, rows, strict=True):
-            _check_filter(function, entry, row, mode, antialias, transformation)
     flipped = tuple(entry.axis for entry in resized if entry.flipped)
     wide = mode != "nearest" and X.dtype.name in _WIDE_INTEGERS
     result = resampling.resample(
@@ -378,20 +370,6 @@ def _resample(
     if crops:
         _extrapolate(result, resized, _saturated(np.float64(value), result.dtype))
     return result
-
-
-def _check_filter(function, entry, row, mode, antialias, transformation):
-    """Raise for filters that tables have in another form than ONNX."""
-    n, m = entry.input_length, entry.output_length
-    if n == 1:
-        return
-    axis_map = row.axis_map(n, m, entry.scale)
-    if antialias and min(axis_map.scale, 1) != min(entry.scale, 1):
-        _checks.onnx_antialias_step(function, transformation)
-    if row.edge == "renormalise" and (mode == "cubic" or antialias) and transformation != "tf_crop_and_resize":
-        half = Fraction(1, 2)
-        if axis_map.coordinate(0) < -half or axis_map.coordinate(m - 1) > n - half:
-            _checks.onnx_excluded(function, transformation)
 
 
 def _extrapolate(result, resized, value):
@@ -419,7 +397,7 @@ def _saturated(values, dtype):
 def _row(transformation, rounding, coefficient, edge, roi):
     """The convention of one axis; kept, so that equal calls have equal conventions."""
     row = get_convention(transformation)
-    changes = {"rounding": rounding, "cubic_coefficient": coefficient, "edge": edge}
+    changes = {"rounding": rounding, "cubic_coefficient": coefficient, "edge": edge, "widens_by_scale": True}
     if roi is not None:
         start, end = roi
         # All that counts where only one coordinate is read is the middle.
