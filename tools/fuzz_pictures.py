@@ -29,6 +29,7 @@ from imgops import batches, files, formats
 
 HANG_SECONDS = 20
 SMALL = 30_000
+PIXELS = 2**19
 
 
 def made_files():
@@ -111,7 +112,8 @@ def mend(data):
 def work(tasks, results, folder):
     """One mutant after the other: read, resize, write, and what is wrong with that."""
     faulthandler.enable()
-    os.nice(5)
+    # A header may claim a large picture: that is slow and no hang.
+    Image.MAX_IMAGE_PIXELS = PIXELS
     while (task := tasks.get()) is not None:
         number, path, target, recipe = task
         before = set(os.listdir(folder))
@@ -165,6 +167,7 @@ class Worker:
                 if not self.process.is_alive():
                     return f"the process died with {self.process.exitcode}"
         self.process.kill()
+        self.process.join()
         return f"hangs for more than {HANG_SECONDS} s"
 
 
