@@ -315,15 +315,16 @@ def _make(job, recipe):
     for frame in picture.frames:
         size = recipe.size_of(frame.size)
         files.check_memory(size)
-        frame.pixels = _resized(frame.pixels, size, recipe)
+        frame.pixels = _resized(frame, size, recipe)
     options = {"overwrite": recipe.overwrite, "quality": recipe.quality, "strict": recipe.strict}
     return picture.notes + files.write(picture, job.target, **options)
 
 
-def _resized(pixels, size, recipe):
-    resize = pillow.resize_colour16 if is_deep_colour(pixels) else pillow.resize
-    options = {"linear_light": recipe.linear_light, "premultiply": recipe.premultiply}
-    return resize(pixels, size, mode=recipe.mode, **options)
+def _resized(frame, size, recipe):
+    options = {"mode": recipe.mode, "linear_light": recipe.linear_light, "premultiply": recipe.premultiply}
+    if is_deep_colour(frame.pixels):
+        return pillow.resize_colour16(frame.pixels, size, **options, icc_profile=frame.icc_profile)
+    return pillow.resize(frame.pixels, size, **options)
 
 
 def _stream(job, recipe):

@@ -11,6 +11,7 @@ import os
 import re
 import stat
 import struct
+import tempfile
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +50,7 @@ _UPRIGHT = {
     8: Image.Transpose.ROTATE_90,
 }
 _GIF_BACKGROUND = 2
+_TIFF_STARTS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _TIFF_TAGS = {"dpi": 282, "xmp": 700, "icc_profile": 34675}
 
 
@@ -147,7 +149,12 @@ def read(path):
     """
     with _reading(path) as file, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        picture = _decode(file)
+        if file.read(4) in _TIFF_STARTS:
+            file.seek(0)
+            picture = _decode_tiff(file)
+        else:
+            file.seek(0)
+            picture = _decode(file)
     picture.notes += dict.fromkeys(str(warning.message) for warning in caught)
     return picture
 
@@ -178,6 +185,38 @@ def _reading(path):
             ) from error
         except Exception as error:
             raise PictureError(f"is damaged: {error or type(error).__name__}") from error
+
+
+def _decode_tiff(file):
+    """As `_decode`, with what libtiff prints, on the process's stderr, as part of the error, or else as notes."""
+    said = []
+    try:
+        with _stderr_lines(said):
+            picture = _decode(file)
+    except OSError as error:
+        raise PictureError(f"is damaged: {'; '.join(said) or error}") from error
+    picture.notes += dict.fromkeys(said)
+    return picture
+
+
+@contextlib.contextmanager
+def _stderr_lines(lines):
+    """Lines that C libraries print to stderr in this block go into a list."""
+    try:
+        saved = os.dup(2)
+    except OSError:
+        yield
+        return
+    with tempfile.TemporaryFile() as capture:
+        os.dup2(capture.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+            capture.seek(0)
+            lines += capture.read().decode(errors="replace").split("\n")
+            lines[:] = [line.strip() for line in lines if line.strip()]
 
 
 @contextlib.contextmanager
@@ -444,11 +483,14 @@ def write(picture, target, *, overwrite=False, quality=None, strict=False):
     check_limits(name, tuple(map(max, zip(*(frame.size for frame in picture.frames), strict=True))))
     check_frames(picture, name)
     try:
-        save, notes = _prepared(picture, name, quality)
-        if strict and notes:
-            raise strict_error(notes)
-        with atomic.replacing(target, overwrite=overwrite) as file:
-            save(file)
+        # What Pillow warns of here was a note when the file was read.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            save, notes = _prepared(picture, name, quality)
+            if strict and notes:
+                raise strict_error(notes)
+            with atomic.replacing(target, overwrite=overwrite) as file:
+                save(file)
     except FileExistsError as error:
         raise _exists(target) from error
     except (OSError, ValueError, KeyError, RuntimeError, struct.error) as error:

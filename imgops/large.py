@@ -55,6 +55,7 @@ def resize(source, target, size, *, mode, linear_light, premultiply, overwrite):
         page = file.pages[0]
         rows = _Rows(file.filehandle, page)
         options = {"mode": mode, "linear_light": linear_light, "premultiply": premultiply}
+        options["icc_profile"] = metadata.icc_profile
         bands = bands_of_pixels(rows.shape, size, **options)
         with tifffile.TiffWriter(out, bigtiff=bands.pixel_count * page.dtype.itemsize > 2**31) as writer:
             compressed = {} if page.compression == 1 else {"compression": "zlib", "predictor": True}

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from PIL import Image
 
-from . import _checks
+from . import _checks, curves
 from .conventions import get_convention
 from .resampling import ResamplePlan, resample_shape
 
@@ -122,8 +122,8 @@ def resize(
     antialias : bool, optional
         Widen the filter on the axes that shrink. None: True where an axis shrinks and the mode is weighted.
     linear_light : bool
-        Weigh light instead of code values: decode with the sRGB curve (IEC 61966-2-1), resample, encode. Alpha has no
-        curve.
+        Weigh light instead of code values: decode with the sRGB curve (IEC 61966-2-1), or that of the ICC profile in
+        `info` if it has one for all channels, resample, encode. Alpha has no curve.
     premultiply : bool
         Weigh colours by their alpha, so that nothing bleeds out of transparent pixels; where the result's alpha is 0
         its colour is 0. False: colours and alpha know nothing of each other, for pictures whose alpha is data.
@@ -172,9 +172,10 @@ def resize(
     return result
 
 
-def resize_colour16(pixels, size, *, mode="linear", linear_light=False, premultiply=True):
+def resize_colour16(pixels, size, *, mode="linear", linear_light=False, premultiply=True, icc_profile=None):
     """As `resize`, for 16-bit colours, which no mode of Pillow holds: (H, W, C) uint16, C = 3, or 2 or 4 with alpha."""
-    bands = bands_of_pixels(pixels.shape, size, mode=mode, linear_light=linear_light, premultiply=premultiply)
+    options = {"linear_light": linear_light, "premultiply": premultiply, "icc_profile": icc_profile}
+    bands = bands_of_pixels(pixels.shape, size, mode=mode, **options)
     _checks.element_count("resize", bands.shape, pixels.itemsize)
     result = np.empty(bands.shape, pixels.dtype)
     for start, stop in bands.rows():
@@ -312,6 +313,8 @@ class RowBands:
     request : _Request
     alpha : bool
         Whether the last channel is alpha.
+    icc_profile : bytes, optional
+        Whose curve leads to light.
 
     Attributes
     ----------
@@ -319,11 +322,11 @@ class RowBands:
         Of the result.
     """
 
-    def __init__(self, shape, request, alpha):
+    def __init__(self, shape, request, alpha, icc_profile=None):
         self.shape = (*request.size[::-1], *shape[2:])
         self._input_shape = shape
         self._request = request
-        self._values = _Values(request.linear_light, alpha, alpha and request.premultiply)
+        self._values = _Values(request.linear_light, alpha, alpha and request.premultiply, icc_profile)
 
     @property
     def pixel_count(self):
@@ -357,11 +360,11 @@ class RowBands:
         return (slice(start, stop), *(slice(0, length) for length in self.shape[1:]))
 
 
-def bands_of_pixels(shape, size, *, mode="linear", linear_light=False, premultiply=True):
+def bands_of_pixels(shape, size, *, mode="linear", linear_light=False, premultiply=True, icc_profile=None):
     """RowBands for pixels that no Pillow image holds; two and four channels end with alpha."""
     linear_light = _checks.picture_linear_light("resize", linear_light, mode, "RGB")
     request = _request(shape[1::-1], size, mode, "half_pixel", None, linear_light, premultiply, None, None)
-    return RowBands(shape, request, len(shape) == 3 and shape[2] in (2, 4))
+    return RowBands(shape, request, len(shape) == 3 and shape[2] in (2, 4), icc_profile)
 
 
 @dataclass(frozen=True)
@@ -390,7 +393,7 @@ def _resize(image, request, form):
     _checks.element_count("resize", shape, probe.itemsize)
     # Pillow takes memory block by block until there is none; this asks for all of it, and is a MemoryError at once.
     np.empty(shape, probe.dtype)
-    bands = RowBands((*image.size[::-1], *probe.shape[2:]), request, form.alpha)
+    bands = RowBands((*image.size[::-1], *probe.shape[2:]), request, form.alpha, image.info.get("icc_profile"))
     rows = bands.rows()
     result = Image.new(form.mode, request.size, None) if len(rows) > 1 else None
     for start, stop in rows:
@@ -468,13 +471,18 @@ class _Values:
     linear_light: bool
     alpha: bool
     premultiply: bool
+    icc_profile: bytes | None
 
     @property
     def are_codes(self):
         return not (self.linear_light or self.premultiply)
 
     def decode(self, pixels):
-        values = _light_of_code(pixels.dtype)[pixels] if self.linear_light else pixels.astype(np.float32)
+        values = (
+            curves.light_of_code(pixels.dtype, self.icc_profile)[pixels]
+            if self.linear_light
+            else pixels.astype(np.float32)
+        )
         if self.alpha:
             opacity = pixels[..., -1].astype(np.float32)
             values[..., -1] = opacity
@@ -493,7 +501,7 @@ class _Values:
             for channel in range(values.shape[-1] - 1):
                 values[..., channel] /= divisor
         if self.linear_light:
-            values = _curve(values) * np.float32(np.iinfo(dtype).max)
+            values = curves.code_of_light(values, self.icc_profile) * np.float32(np.iinfo(dtype).max)
         if self.alpha:
             values[..., -1] = opacity
         codes = _codes(values, dtype)
@@ -505,16 +513,3 @@ class _Values:
 def _codes(values, dtype):
     np.clip(values, 0, np.iinfo(dtype).max, out=values)
     return np.rint(values, out=values).astype(dtype)
-
-
-@functools.cache
-def _light_of_code(dtype):
-    """The light in 0..1 of every code value, by the sRGB curve of IEC 61966-2-1."""
-    code = np.arange(np.iinfo(dtype).max + 1) / np.iinfo(dtype).max
-    return np.where(code <= 0.04045, code / 12.92, ((code + 0.055) / 1.055) ** 2.4).astype(np.float32)
-
-
-def _curve(light):
-    """The code value in 0..1 of light, clipped to 0..1: the inverse of `_light_of_code`."""
-    light = np.clip(light, 0, 1)
-    return np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** np.float32(1 / 2.4) - np.float32(0.055))

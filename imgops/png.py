@@ -58,7 +58,7 @@ def inspect(file):
                 content.append(piece)
         stop = file.tell()
         if _exactly(file, 4) != checksum.to_bytes(4, "big"):
-            raise PngError(f"is damaged: the checksum of its PNG chunk {name.decode('latin-1')} is wrong")
+            raise PngError(f"is damaged: the checksum of its PNG chunk {name.decode('latin-1')!a} is wrong")
         _note_chunk(header, name, b"".join(content), (start, stop))
     if header.depth not in _DEPTHS.get(header.colour_type, ()):
         raise PngError(f"is damaged: PNG has no {header.depth} bits with colour type {header.colour_type}")

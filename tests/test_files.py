@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -425,6 +426,16 @@ def _rows(width, height, interlaced, missing=0):
     name, content = header(width, height, 8, 0)
     pixels = (b"IDAT", zlib.compress(data[missing:]))
     return (name, content[:-1] + bytes([interlaced])), pixels, (b"IEND", b"")
+
+
+@pytest.mark.parametrize("compression", ["tiff_adobe_deflate", "tiff_lzw"])
+def test_what_libtiff_says_is_the_error(tmp_path, compression, capfd):
+    Image.fromarray(random_pixels(60, 50, 3)).save(tmp_path / "a.tif", compression=compression)
+    data = bytearray((tmp_path / "a.tif").read_bytes())
+    data[500:520] = bytes(byte ^ 0x5A for byte in data[500:520])
+    (tmp_path / "a.tif").write_bytes(data)
+    assert re.search(r"is damaged: .*([Dd]ecod|table)", read_error(tmp_path / "a.tif"))
+    assert capfd.readouterr().err == ""
 
 
 def test_palette_pictures_without_a_palette(tmp_path):

@@ -1,6 +1,7 @@
 """Pillow images through the resampler, against Pillow's own, NumPy formulations and pixel repetition."""
 
 import os
+import struct
 from fractions import Fraction
 from pathlib import Path
 
@@ -465,6 +466,59 @@ def test_linear_light_keeps_every_code(dtype):
     codes = np.arange(np.iinfo(dtype).max + 1, dtype=dtype).reshape(16, -1)
     image = to_image(codes)
     np.testing.assert_array_equal(to_array(resize(image, image.size, linear_light=True)), codes)
+
+
+def profile(curve, space=b"RGB ", names=(b"rTRC", b"gTRC", b"bTRC")):
+    """The parts of an ICC profile that say how code values become light."""
+    table = struct.pack(">I", len(names))
+    for name in names:
+        table += struct.pack(">4sII", name, 132 + 12 * len(names), len(curve))
+    return bytes(16) + space + bytes(108) + table + curve
+
+
+GAMMA = 1.75
+CURVES = {
+    "curv gamma": struct.pack(">4sIIH", b"curv", 0, 1, round(GAMMA * 256)),
+    "curv table": struct.pack(
+        ">4sII4096H", b"curv", 0, 4096, *np.rint(65535 * np.linspace(0, 1, 4096) ** GAMMA).astype(int)
+    ),
+    "para 0": struct.pack(">4sIHHi", b"para", 0, 0, 0, round(GAMMA * 65536)),
+    "para 3": struct.pack(">4sIHH5i", b"para", 0, 3, 0, round(GAMMA * 65536), 65536, 0, 65536, 0),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_linear_light_by_the_curve_of_a_profile(name, dtype):
+    pixels = np.random.default_rng(4).integers(0, np.iinfo(dtype).max, (11, 7, 3), dtype)
+    peak = np.iinfo(dtype).max
+    expected = resample((pixels / peak) ** GAMMA, (22, 14)) ** (1 / GAMMA) * peak
+    icc = profile(CURVES[name])
+    if dtype == np.uint8:
+        image = to_image(pixels)
+        image.info["icc_profile"] = icc
+        result = np.asarray(resize(image, (14, 22), linear_light=True))
+    else:
+        result = resize_colour16(pixels, (14, 22), linear_light=True, icc_profile=icc)
+    assert np.abs(result - expected).max() <= (0.6 if dtype == np.uint8 else 40 if "table" in name else 3)
+
+
+def test_profiles_without_one_curve_are_taken_for_srgb():
+    image = random_image("RGB")
+    expected = resize(image, (14, 22), linear_light=True).tobytes()
+    srgb = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    other = profile(CURVES["curv gamma"])
+    cases = [srgb, b"", b"nothing", other[:140], profile(b"mft2" + bytes(40)), profile(CURVES["para 0"], b"CMYK")]
+    falling = struct.pack(">4sII3H", b"curv", 0, 3, 65535, 30000, 0)
+    for icc in (*cases, profile(falling), profile(struct.pack(">4sIHH", b"para", 0, 9, 0))):
+        image.info["icc_profile"] = icc
+        assert resize(image, (14, 22), linear_light=True).tobytes() == expected
+    image.info["icc_profile"] = other
+    assert resize(image, (14, 22), linear_light=True).tobytes() != expected
+    grey = image.convert("L")
+    grey.info["icc_profile"] = profile(CURVES["curv gamma"], b"GRAY", (b"kTRC",))
+    light = resample((np.asarray(grey) / 255) ** GAMMA, (22, 14))
+    assert np.abs(to_array(resize(grey, (14, 22), linear_light=True)) - light ** (1 / GAMMA) * 255).max() <= 0.6
 
 
 def test_linear_light_leaves_alpha_linear():
