@@ -151,7 +151,11 @@ def _pictures_command(commands, name, summary, required=""):
     existing.add_argument("--skip-existing", action="store_true", help="make only what is missing, as after a stop")
 
     values = parser.add_argument_group("how")
-    values.add_argument("--linear-light", action="store_true", help="weigh light, by the sRGB curve, not code values")
+    values.add_argument(
+        "--linear-light",
+        action="store_true",
+        help="weigh light, by the curve of the ICC profile or else sRGB's, not code values",
+    )
     values.add_argument(
         "--straight-alpha", action="store_true", help="do not weigh colours by their alpha, for alpha that is data"
     )
