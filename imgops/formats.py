@@ -62,7 +62,12 @@ EXTENSIONS = {extension: name for name, entry in FORMATS.items() for extension i
 
 def formats():
     """Pillow's names of the formats that this installation reads and writes."""
-    return [name for name, entry in FORMATS.items() if entry.codec is None or features.check(entry.codec)]
+    known = {**features.modules, **features.codecs}
+    return [
+        name
+        for name, entry in FORMATS.items()
+        if entry.codec is None or (entry.codec in known and features.check(entry.codec))
+    ]
 
 
 def format_of(path, default=None):
