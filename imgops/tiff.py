@@ -30,7 +30,7 @@ def kept_exif(exif):
             kept[tag] = exif[tag]
     for tag in _KEPT_DIRECTORIES:
         if exif.get_ifd(tag):
-            kept.get_ifd(tag).update(exif.get_ifd(tag))
+            kept[tag] = dict(exif.get_ifd(tag))
     return kept.tobytes() if len(kept) or has_directories(exif) else None
 
 

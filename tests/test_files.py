@@ -491,8 +491,8 @@ def test_without_tifffile_16_bits_become_8_and_that_is_told(tmp_path, monkeypatc
 def test_exif_directories_in_tiff_files(tmp_path):
     exif = Image.Exif()
     exif[0x010F] = "A maker"
-    exif.get_ifd(0x8769)[0x9003] = "2019:01:01 00:00:00"
-    exif.get_ifd(0x8825)[1] = "N"
+    exif[0x8769] = {0x9003: "2019:01:01 00:00:00"}
+    exif[0x8825] = {1: "N"}
     Image.new("RGB", (4, 3)).save(tmp_path / "a.jpg", exif=exif)
     for source, target in (("a.jpg", "b.tif"), ("b.tif", "c.tif"), ("c.tif", "d.jpg")):
         files.write(files.read(tmp_path / source), tmp_path / target)
