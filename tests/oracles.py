@@ -253,14 +253,19 @@ def to_fractions(x):
     return out
 
 
+def is_bfloat16(dtype):
+    # A dtype equals None where it is float64.
+    return BFLOAT16 is not None and dtype == BFLOAT16
+
+
 def machine_epsilon(dtype):
-    return 2.0**-7 if dtype == BFLOAT16 else float(np.finfo(dtype).eps)
+    return 2.0**-7 if is_bfloat16(dtype) else float(np.finfo(dtype).eps)
 
 
 def spacing(value, dtype):
     """Distance of neighbouring numbers of a float dtype about an exact value, as a Fraction."""
     digits, lowest = {2: (10, -14), 4: (23, -126), 8: (52, -1022)}[np.dtype(dtype).itemsize]
-    if dtype == BFLOAT16:
+    if is_bfloat16(dtype):
         digits, lowest = 7, -126
     value = abs(value)
     exponent = lowest
