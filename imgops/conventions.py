@@ -371,7 +371,8 @@ _ROWS = (
         "Pillow 13.0, src/libImaging/Geometry.c and Resample.c",
         _half_pixel,
         "Nearest accumulates its position in float64, so that 2 to 7 is 0 0 0 0 1 1 1. The other modes are always "
-        "antialiased; 8-bit pictures are rounded between Pillow's two passes, so that a result may differ by 1.",
+        "antialiased. Pillow rounds and clips integers between its two passes, which `imgops.pillow.resize` does too "
+        "and `imgops.resample` does not: its results may differ by 1 in linear mode and more where cubic overshoots.",
         _accumulated_nearest,
         always_antialias=True,
         cubic_coefficient=-0.5,

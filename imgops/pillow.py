@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from PIL import Image
 
-from . import _checks, curves
+from . import _checks, curves, pillow_passes
 from .conventions import get_convention
 from .resampling import ResamplePlan, resample_shape
 
@@ -117,8 +117,8 @@ def resize(
         "bilinear" and "bicubic" mean "linear" and "cubic".
     convention : str or AxisMap
         Which input coordinate an output pixel reads; both axes have the same one. half_pixel has Pillow's cubic filter
-        here: the coefficient -1/2, and no weights outside of the image; another convention has its own. Nearest of
-        "pillow" is `Image.resize`'s, bit for bit.
+        here: the coefficient -1/2, and no weights outside of the image; another convention has its own. "pillow" does
+        what `Image.resize` does, its rounding between the two axes included.
     antialias : bool, optional
         Widen the filter on the axes that shrink. None: True where an axis shrinks and the mode is weighted.
     linear_light : bool
@@ -159,11 +159,19 @@ def resize(
     linear_light = _checks.picture_linear_light("resize", linear_light, mode, image.mode)
     request = _request(image.size, size, mode, convention, antialias, linear_light, premultiply, box, num_threads)
     nearest, has_key = request.mode == "nearest", "transparency" in image.info
+    if nearest and convention == "pillow" and image.mode.startswith("I;16"):
+        row = replace(get_convention("pillow"), nearest=pillow_passes.nearest_of_16_bit)
+        request = replace(request, convention=row)
     if nearest:
         form = _nearest_form(image)
     else:
         form = _keyed_form(image) if image.mode.startswith("I;16") and has_key else _weighted_form(image)
-    result = _resize(image, request, form)
+    if convention == "pillow" and not nearest and not linear_light:
+        premultiply = form.alpha and request.premultiply
+        pixels = pillow_passes.resize(form.pixels(image), request.size, request.mode, premultiply, num_threads)
+        result = form.image(pixels)
+    else:
+        result = _resize(image, request, form)
     result.info.update(image.info)
     if has_key and not nearest and form.mode in ("LA", "RGBA"):
         del result.info["transparency"]
