@@ -11,6 +11,7 @@ import signal
 import threading
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -51,7 +52,17 @@ class Recipe:
 
     def size_of(self, size):
         """(width, height) of the result for a picture of this (width, height)."""
-        return self.size or pillow.scaled_size(size, self.scale)
+        if self.size is not None:
+            return self.size
+        sides = [int(side * self.scale) for side in size]
+        small, large = min(sides) < 1, max(sides) >= 2**31
+        if not small and not large:
+            return pillow.scaled_size(size, self.scale)
+        raise PictureError(
+            f"cannot be scaled by {approximately(self.scale)}: of {size[0]} x {size[1]} pixels, the result has a side "
+            f"of {'less than 1 pixel' if small else '2**31 pixels or more'}; pass a {'larger' if small else 'smaller'} "
+            f"--scale, or resize to a --size"
+        )
 
     def limit(self):
         """The context in which files are opened."""
@@ -133,6 +144,12 @@ class Outcome:
     notes: tuple = ()
 
 
+def approximately(scale):
+    """A Fraction as a short decimal number, however large or small it is."""
+    # Decimal's exponents have room for more than float's.
+    return f"{(Decimal(scale.numerator) / Decimal(scale.denominator)).normalize():.6g}"
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Planning
 
@@ -140,6 +157,15 @@ class Outcome:
 def plan(places, recipe, suffix_of, *, skip_existing=False):
     """The Plan of a command. `suffix_of` makes the usual suffix of a result of a (width, height)."""
     result = Plan()
+    # Path("") is the current folder, which nobody means who passes a shell variable that is not set.
+    if places.output_dir == "":
+        result.errors.append(("", "is an empty path for --output-dir; name an existing folder"))
+        return result
+    if places.output_dir is None and len(places.paths) > 1 and not places.paths[-1]:
+        result.errors.append(
+            ("", "is an empty path for the target; name a file or an existing folder, or leave it out")
+        )
+        return result
     sources, target, folder = _split_target(places)
     if folder is not None and not folder.is_dir():
         result.errors.append((folder, "is not an existing folder; make it first"))
@@ -172,7 +198,9 @@ def _split_target(places):
 
 def _sources(paths, target, folder, recursive, errors):
     result = {}
-    for path in map(Path, dict.fromkeys(paths)):
+    if "" in paths:
+        errors.append(("", "is an empty path; name a picture file or a folder of them"))
+    for path in map(Path, filter(None, dict.fromkeys(paths))):
         if not path.is_dir():
             result.setdefault(path, Source(path))
         elif target is not None:

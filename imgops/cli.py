@@ -516,6 +516,11 @@ def _conventions(arguments):
 def _taps(arguments):
     if arguments.output_length is None and arguments.scale is None:
         arguments.parser.error("--out or --scale is required")
+    if arguments.output_length is None and not 1 <= int(arguments.input_length * arguments.scale) < 2**63:
+        arguments.parser.error(
+            f"--scale {batches.approximately(arguments.scale)} makes an axis of less than 1 sample, or of 2**63 or "
+            "more; pass another one, or --out"
+        )
     options = {name: getattr(arguments, name) for name in ("scale", "convention", "mode", "rounding", "antialias")}
     try:
         table = describe.axis_table(arguments.input_length, arguments.output_length, **options)
@@ -562,7 +567,9 @@ def _numbers_of(path):
 
 def _complain(path, message):
     """One line on stderr; True, for 'failed'."""
-    print(_one_line(f"imgops: {path}: {message}"), file=sys.stderr)
+    # An empty path is to be seen.
+    name = str(path) or "''"
+    print(_one_line(f"imgops: {name}: {message}"), file=sys.stderr)
     return True
 
 

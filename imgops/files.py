@@ -436,6 +436,8 @@ def check_target(target, *, sources=frozenset(), overwrite=False):
 
     `sources` holds the `identity` of the files that must stay.
     """
+    if not os.fspath(target):
+        raise PictureError("cannot be written: the path of the target is empty; name a file")
     target = Path(target)
     try:
         if not target.parent.is_dir():

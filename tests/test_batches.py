@@ -629,3 +629,63 @@ def test_moves_that_cannot_be(call, tmp_path):
         assert (code, lines, len(errors)) == (1, [], 1), source
         assert re.search(word, errors[0]), errors
     assert tree(tmp_path) == before
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments that are empty, huge or tiny
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ([""], "empty path; name a picture"),
+        (["a.png", ""], "empty path for the target"),
+        (["a.png", "b.png", ""], "empty path for the target"),
+        (["a.png", "--output-dir", ""], "empty path for --output-dir"),
+    ],
+    ids=str,
+)
+def test_an_empty_path_is_not_the_current_folder(call, tmp_path, monkeypatch, arguments, word):
+    save(tmp_path / "a.png")
+    save(tmp_path / "b.png")
+    monkeypatch.chdir(tmp_path)
+    code, lines, errors = call("upscale", *arguments)
+    assert (code, lines, len(errors)) == (1, [], 1)
+    assert word in errors[0]
+    assert tree(tmp_path) == ["a.png", "b.png"]
+
+
+def test_an_empty_path_keeps_no_other_from_its_work(call, tmp_path, monkeypatch):
+    for name in ("a.png", "b.png", "unnamed.png"):
+        save(tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = call("upscale", "a.png", "", "b.png")
+    assert (code, len(errors)) == (1, 1)
+    assert errors[0].startswith("imgops: '': is an empty path")
+    assert tree(tmp_path) == ["a.png", "a_x2.png", "b.png", "b_x2.png", "unnamed.png"]
+
+
+def test_other_commands_refuse_an_empty_target(call, tmp_path):
+    save(tmp_path / "a.png")
+    np.save(tmp_path / "a.npy", np.zeros((2, 2, 4)))
+    for arguments in (
+        ("compare", tmp_path / "a.png", tmp_path / "a.png", "--picture", ""),
+        ("depth-to-space", tmp_path / "a.npy", "", "--block", 2),
+    ):
+        code, lines, errors = call(*arguments)
+        assert (code, lines, len(errors)) == (1, [], 1)
+        assert "target is empty" in errors[0]
+
+
+@pytest.mark.parametrize("scale", ["1e-300", "1e-999", "0.01", "1e9", "1e300", "1e999"])
+def test_scales_out_of_reach_are_told_in_the_words_of_the_command(call, tmp_path, scale):
+    code, lines, errors = call("resize", save(tmp_path / "a.png"), "--scale", scale)
+    assert (code, lines, len(errors)) == (1, [], 1)
+    message = errors[0].replace(str(tmp_path), "").lower()
+    assert "resample_shape" not in message
+    assert f"cannot be scaled by {scale}:" in message.replace("+", "")
+    assert len(message) < 250
+    code, lines, errors = call("taps", "--in", 5, "--scale", "0.01" if scale == "1e9" else scale)
+    assert (code, lines) == (2, [])
+    assert len(errors[-1]) < 200
+    assert "--scale" in errors[-1]

@@ -359,7 +359,7 @@ def test_results_larger_than_memory(call, photo):
         command, *options = arguments
         code, lines, errors = call(command, photo, *options)
         assert (code, lines, len(errors)) == (1, [], 1)
-        assert re.search(r"too large|fewer than 2\*\*63 elements", errors[0])
+        assert re.search(r"too large|a side of 2\*\*31 pixels or more", errors[0])
     assert names(photo.parent) == ["photo.png"]
 
 
