@@ -13,7 +13,7 @@ import stat
 import struct
 import tempfile
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +24,13 @@ from .formats import (
     FORMATS,
     PictureError,
     check_limits,
+    cmyk_to_rgb,
     eight_bit,
     fitted,
     format_of,
     formats,
     has_alpha,
+    holds_cmyk,
     is_deep_colour,
     to_palette,
     without_transparency,
@@ -378,6 +380,11 @@ def _pixels(file, image, header):
     if header and image.mode == "L" and header.depth < 8 and "transparency" in image.info:
         # Pillow scales the grey values of 2 and 4 bits to 8, and leaves the transparent one.
         image.info["transparency"] *= 255 // (2**header.depth - 1)
+    if image.format == "PPM" and image.mode == "I":
+        # Pillow's mode for their 16 bits; one of no more bits tells other formats what full scale is.
+        grey = to_image(np.asarray(image).astype(np.uint16))
+        grey.info.update(image.info)
+        return grey
     # A page of several is overwritten by the next; the only picture of a file is not worth a second copy.
     return image.copy() if _frame_count(image) > 1 else image
 
@@ -526,7 +533,9 @@ def _prepared(picture, name, quality):
 
 
 def _prepared_still(picture, name, quality):
+    picture, colour_notes = _in_colours_of(picture, name)
     pixels, notes = fitted(picture.pixels, name)
+    notes = colour_notes + notes
     options = _options(picture, name, quality)
     if not is_deep_colour(pixels):
         return lambda file: pixels.save(file, name, **options), notes
@@ -539,6 +548,14 @@ def _prepared_still(picture, name, quality):
         png.write_deep(file, pixels, template.getvalue())
 
     return save_png, notes
+
+
+def _in_colours_of(picture, name):
+    """(a Picture, notes): of RGB and without its profile, which is of CMYK, where the format has no CMYK."""
+    if is_deep_colour(picture.pixels) or picture.pixels.mode != "CMYK" or holds_cmyk(name):
+        return picture, []
+    pixels, note = cmyk_to_rgb(picture.pixels, picture.icc_profile)
+    return replace(picture, pixels=pixels, icc_profile=None), [note]
 
 
 def _prepared_pages(picture, quality):

@@ -3,11 +3,12 @@
 Names are Pillow's. Formats that run other programs or are no pictures of pixels (EPS, PDF, WMF) are left out.
 """
 
+import io
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, features
+from PIL import Image, ImageCms, features
 
 from . import tiff
 from .pillow import to_image
@@ -57,6 +58,20 @@ FORMATS = {
     "PPM": Format((".ppm", ".pgm", ".pnm"), 2**31 - 1, alpha=False),
     "TGA": Format((".tga",), 65535),
 }
+_COMMON_MODES = ("1", "L", "LA", "P", "RGB", "RGBA")
+# Without TIFF, whose files hold every mode that a file can have.
+_MODES = {
+    "PNG": _COMMON_MODES,
+    "JPEG": ("1", "L", "RGB", "CMYK", "YCbCr"),
+    "WEBP": ("1", "L", "LA", "RGB", "RGBA"),
+    "AVIF": ("1", "L", "LA", "RGB", "RGBA"),
+    "BMP": ("1", "L", "P", "RGB", "RGBA"),
+    "PPM": ("1", "L", "RGB", "I", "F"),
+    "TGA": ("1", "L", "LA", "RGB", "RGBA"),
+    "GIF": _COMMON_MODES,
+}
+# What no conversion of Pillow's makes colours of: it clips them, or says that it cannot.
+_NO_COLOURS = {"I": "32-bit whole numbers", "F": "32-bit floating-point numbers", "LAB": "LAB colours"}
 EXTENSIONS = {extension: name for name, entry in FORMATS.items() for extension in entry.extensions}
 
 
@@ -116,7 +131,8 @@ def has_alpha(image):
 def fitted(pixels, name):
     """(pixels that a format can hold, notes on what was lost).
 
-    What is lost depends on the mode and `info` of the pixels alone, but for colours that are counted.
+    What is lost depends on the mode and `info` of the pixels alone, but for colours that are counted. Raises
+    PictureError for pixels that are no colours, which the format does not hold.
     """
     notes = []
     deep = is_deep_colour(pixels)
@@ -129,14 +145,51 @@ def fitted(pixels, name):
         else:
             notes.append(f"its 16 bits became 8; {', '.join(holders[:-1])} and {holders[-1]} files can keep them")
         pixels = eight_bit(pixels)
+    _check_colours(pixels, name)
     if has_alpha(pixels) and not FORMATS[name].alpha:
         notes.append(f"its transparency was composed on white, since {name} files have none")
         return _on_white(pixels), notes
-    if name in ("JPEG", "WEBP", "AVIF", "PPM", "TGA") and pixels.mode in ("P", "PA"):
-        pixels = pixels.convert("RGBA" if has_alpha(pixels) else "RGB")
-    elif name == "GIF" and pixels.mode not in ("1", "L", "P"):
+    if name == "GIF" and pixels.mode not in ("1", "L", "P"):
         return to_palette(pixels)
+    if pixels.mode not in _MODES.get(name, (pixels.mode,)):
+        pixels = pixels.convert("RGBA" if has_alpha(pixels) else "RGB")
     return pixels, notes
+
+
+def _check_colours(pixels, name):
+    mode = pixels.mode
+    if mode not in _NO_COLOURS or name == "TIFF":
+        return
+    if mode not in _MODES[name]:
+        raise PictureError(
+            f"cannot be written as {name}: its pixels are {_NO_COLOURS[mode]} (Pillow's mode {mode}), which TIFF files "
+            f"keep; pass --format tif"
+        )
+    if mode == "I":
+        lowest, highest = pixels.getextrema()
+        if lowest < 0 or highest > 65535:
+            raise PictureError(
+                f"cannot be written as {name}, whose values are 0 to 65535: its own are {lowest} to {highest}; "
+                f"pass --format tif"
+            )
+
+
+def holds_cmyk(name):
+    """Whether files of a format have CMYK colours."""
+    return "CMYK" in _MODES.get(name, ("CMYK",))
+
+
+def cmyk_to_rgb(pixels, icc_profile):
+    """(image of mode RGB, without a profile; a note): in sRGB by the ICC profile, by Pillow's formula without one."""
+    try:
+        profile = ImageCms.ImageCmsProfile(io.BytesIO(icc_profile or b""))
+        rgb = ImageCms.profileToProfile(pixels, profile, ImageCms.createProfile("sRGB"), outputMode="RGB")
+        how = "sRGB by its ICC profile"
+    except (ImageCms.PyCMSError, OSError, ImportError):
+        rgb = pixels.convert("RGB")
+        how = "RGB without an ICC profile that says how, by a plain formula"
+    rgb.info = {key: value for key, value in pixels.info.items() if key != "icc_profile"}
+    return rgb, f"its CMYK colours became {how}; JPEG and TIFF files can keep them"
 
 
 def eight_bit(pixels):

@@ -252,6 +252,117 @@ def test_transparency_in_jpeg_is_told(tmp_path):
         assert result.getpixel((4, 4)) == (255, 255, 255)
 
 
+def cmyk_profile():
+    """An ICC profile (ICC.1:2022, 10.11, lut8Type) that takes cyan and black for grey ink, the others for water."""
+    lightness = [(1 - cyan / 2) * (1 - black) for cyan in (0, 1) for _ in range(4) for black in (0, 1)]
+    table = b"".join(bytes([round(255 * value), 128, 128]) for value in lightness)
+    identity = struct.pack(">9i", *(65536 * (row == column) for row in range(3) for column in range(3)))
+    lut = b"mft1\0\0\0\0" + bytes([4, 3, 2, 0]) + identity + bytes(range(256)) * 4 + table + bytes(range(256)) * 3
+    lut += bytes(-len(lut) % 4)
+    head = b"\0\0\0\0" + b"\x02\x40\0\0" + b"prtrCMYKLab " + bytes(12) + b"acsp" + bytes(28)
+    head += struct.pack(">iii", 63190, 65536, 54061)
+    body = head.ljust(124, b"\0") + struct.pack(">I4sII", 1, b"A2B0", 144, len(lut)) + lut
+    return struct.pack(">I", len(body) + 4) + body
+
+
+RGB_FORMATS = ["png", "webp", "avif", "gif", "bmp", "tga", "ppm"]
+
+
+def skip_without(extension):
+    if formats.EXTENSIONS["." + extension] not in formats.formats():
+        pytest.skip(f"this Pillow has no {extension}")
+
+
+@pytest.mark.parametrize("extension", RGB_FORMATS)
+def test_cmyk_becomes_srgb_by_its_profile(tmp_path, extension):
+    skip_without(extension)
+    pytest.importorskip("PIL._imagingcms", reason="colours are converted by LittleCMS")
+    source = tmp_path / "a.jpg"
+    Image.new("CMYK", (16, 16), (255, 0, 200, 0)).save(source, quality=100, icc_profile=cmyk_profile())
+    notes = files.write(files.read(source), tmp_path / f"b.{extension}")
+    assert notes == ["its CMYK colours became sRGB by its ICC profile; JPEG and TIFF files can keep them"]
+    with Image.open(tmp_path / f"b.{extension}") as result:
+        assert "icc_profile" not in result.info
+        # L* = 50 is a linear light of 0.184.
+        grey = 255 * (1.055 * 0.18419 ** (1 / 2.4) - 0.055)
+        np.testing.assert_allclose(result.convert("RGB").getpixel((8, 8)), grey, atol=3)
+
+
+@pytest.mark.parametrize("extension", RGB_FORMATS)
+@pytest.mark.parametrize("profile", [None, b"no profile", ICC], ids=["none", "damaged", "of RGB"])
+def test_cmyk_without_a_profile_of_its_own(tmp_path, extension, profile):
+    skip_without(extension)
+    image = Image.new("CMYK", (16, 16), (200, 10, 30, 40))
+    notes = files.write(files.Picture(image, "TIFF", icc_profile=profile), tmp_path / f"b.{extension}")
+    assert len(notes) == 1
+    assert "its CMYK colours became RGB without an ICC profile" in notes[0]
+    with Image.open(tmp_path / f"b.{extension}") as result:
+        assert "icc_profile" not in result.info
+        np.testing.assert_allclose(
+            result.convert("RGB").getpixel((8, 8)), image.convert("RGB").getpixel((8, 8)), atol=3
+        )
+
+
+@pytest.mark.parametrize("extension", ["jpg", "tif"])
+def test_cmyk_stays_where_it_can(tmp_path, extension):
+    profile = cmyk_profile()
+    image = Image.new("CMYK", (16, 16), (200, 10, 30, 40))
+    assert files.write(files.Picture(image, "TIFF", icc_profile=profile), tmp_path / f"b.{extension}") == []
+    with Image.open(tmp_path / f"b.{extension}") as result:
+        assert (result.mode, result.info["icc_profile"]) == ("CMYK", profile)
+
+
+@pytest.mark.parametrize("extension", [*RGB_FORMATS[:-1], "jpg"])
+@pytest.mark.parametrize("mode", ["I", "F", "LAB"])
+def test_pixels_that_are_no_colours_are_refused_in_words(tmp_path, extension, mode):
+    skip_without(extension)
+    with pytest.raises(
+        files.PictureError, match=rf"\(Pillow's mode {mode}\), which TIFF files keep; pass --format tif"
+    ):
+        files.write(files.Picture(Image.new(mode, (4, 3)), "TIFF"), tmp_path / f"b.{extension}")
+    assert os.listdir(tmp_path) == []
+    assert files.write(files.Picture(Image.new(mode, (4, 3)), "TIFF"), tmp_path / "b.tif") == []
+
+
+@pytest.mark.parametrize("extension", ["pgm", "png", "tif"])
+def test_16_bit_grey_of_ppm_files_stays(tmp_path, extension):
+    pixels = random_pixels(5, 7, dtype=np.uint16)
+    (tmp_path / "a.pgm").write_bytes(b"P5 7 5 65535\n" + pixels.astype(">u2").tobytes())
+    assert files.write(files.read(tmp_path / "a.pgm"), tmp_path / f"b.{extension}") == []
+    with Image.open(tmp_path / f"b.{extension}") as result:
+        np.testing.assert_array_equal(np.asarray(result), pixels)
+
+
+def test_16_bit_grey_of_ppm_files_is_rounded_by_its_full_scale(tmp_path):
+    (tmp_path / "a.pgm").write_bytes(b"P5 1 1 65535\n" + (257 * 100 + 128).to_bytes(2, "big"))
+    assert "16 bits became 8" in files.write(files.read(tmp_path / "a.pgm"), tmp_path / "b.bmp")[0]
+    with Image.open(tmp_path / "b.bmp") as result:
+        assert result.getpixel((0, 0)) == 100
+
+
+@pytest.mark.parametrize("value", [-1, 0, 65535, 65536])
+def test_whole_numbers_in_ppm_files(tmp_path, value):
+    picture = files.Picture(Image.new("I", (4, 3), value), "TIFF")
+    if 0 <= value <= 65535:
+        assert files.write(picture, tmp_path / "b.pgm") == []
+        with Image.open(tmp_path / "b.pgm") as result:
+            assert result.getpixel((0, 0)) == value
+    else:
+        with pytest.raises(files.PictureError, match=f"its own are {value} to {value}"):
+            files.write(picture, tmp_path / "b.pgm")
+
+
+@pytest.mark.parametrize("extension", [*RGB_FORMATS, "jpg", "tif"])
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBX", "YCbCr", "CMYK"])
+def test_every_mode_of_colours_is_written_to_every_format(tmp_path, extension, mode):
+    skip_without(extension)
+    source = Image.new("RGB", (8, 8), "white")
+    image = source.convert("P").convert("PA") if mode == "PA" else source.convert(mode)
+    files.write(files.Picture(image, "TIFF"), tmp_path / f"b.{extension}")
+    with Image.open(tmp_path / f"b.{extension}") as result:
+        np.testing.assert_allclose(result.convert("RGB").getpixel((4, 4)), (255, 255, 255), atol=2)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Writing all or nothing
 
@@ -528,7 +639,7 @@ def test_targets_that_cannot_be_written(tmp_path, good):
         files.write(picture, tmp_path / "a.xyz")
     with pytest.raises(files.PictureError, match="folder"):
         files.write(picture, tmp_path)
-    with pytest.raises(files.PictureError, match="cannot write mode F as PNG"):
+    with pytest.raises(files.PictureError, match="cannot be written as PNG: its pixels are 32-bit"):
         files.write(files.Picture(Image.new("F", (2, 2)), "TIFF"), tmp_path / "a.png")
     with pytest.raises(files.PictureError, match="too long"):
         files.write(picture, tmp_path / ("a" * 300 + ".png"))
