@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import errno
 import json
 import math
 import os
@@ -45,17 +46,79 @@ _PATHS_HELP = (
 
 def run():
     """The console command."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    _open_standard_files()
+    sys.stdout, sys.stderr = _Output(sys.stdout), _Output(sys.stderr)
     try:
         code = main()
-        sys.stdout.flush()
+    except SystemExit as stop:
+        code = stop.code
     except BrokenPipeError:
-        # The reader of our output has gone; so that Python's own flush at exit does not fail again:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
+    error = sys.stdout.finish()
+    if error is not None:
+        code = 1
+        if not isinstance(error, BrokenPipeError):
+            reason = (error.strerror or str(error)).lower()
+            print(f"imgops: standard output cannot be written: {reason}", file=sys.stderr)
+    sys.stderr.finish()
     sys.exit(code)
+
+
+def _open_standard_files():
+    """Take the numbers of closed standard files, which the next file opened would get, and what others print there."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+class _Output:
+    """A standard stream whose failure to write is kept in `error`, and stops no work; but that of a closed pipe does.
+
+    A program whose reader has gone ends, as others do: `imgops taps ... | head`.
+    """
+
+    def __init__(self, stream):
+        self._stream = stream
+        self.error = None
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+    def __getattr__(self, name):
+        return getattr(self._stream, name)
+
+    def isatty(self):
+        return self._stream is not None and self._stream.isatty()
+
+    def write(self, text):
+        self._try("write", text)
+        return len(text)
+
+    def flush(self):
+        if self._stream is not None:
+            self._try("flush")
+
+    def _try(self, name, *arguments):
+        if self.error is not None:
+            return
+        try:
+            if self._stream is None:
+                raise OSError(errno.EBADF, "it is closed")
+            getattr(self._stream, name)(*arguments)
+        except OSError as error:
+            self.error = error
+            if isinstance(error, BrokenPipeError):
+                raise
+
+    def finish(self):
+        """Write what waits; the error if not all could be written, else None."""
+        with contextlib.suppress(BrokenPipeError):
+            self.flush()
+        if self.error is not None and self._stream is not None:
+            # So that Python's own flush at exit does not fail again:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+        return self.error
 
 
 def main(argv=None):

@@ -402,3 +402,55 @@ def test_a_reader_that_goes_away_is_no_traceback():
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    ("redirection", "word"),
+    [(">&-", "it is closed"), ("> /dev/full", "no space left on device")],
+    ids=["closed", "full"],
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_output_that_cannot_be_written_stops_no_work(tmp_path, redirection, word, unbuffered):
+    if "full" in redirection and not os.path.exists("/dev/full"):
+        pytest.skip("this system has no /dev/full")
+    for name in ("a.png", "b.png"):
+        Image.fromarray(PIXELS).save(tmp_path / name)
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+
+    def run_shell(arguments):
+        command = f"exec {sys.executable} -m imgops {arguments} {redirection}"
+        return subprocess.run(
+            ["sh", "-c", command], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, check=False
+        )
+
+    for arguments in ("upscale a.png b.png", "info", "info --json", "conventions", "taps --in 5 --out 8"):
+        if arguments.startswith("upscale"):
+            (tmp_path / "large").mkdir()
+            arguments += " large/"
+        done = run_shell(arguments)
+        assert done.returncode == 1
+        assert done.stderr.splitlines() == [f"imgops: standard output cannot be written: {word}"]
+    assert names(tmp_path / "large") == ["a.png", "b.png"]
+    (tmp_path / "quiet").mkdir()
+    done = run_shell("upscale a.png b.png quiet/ --quiet")
+    assert (done.returncode, done.stderr, names(tmp_path / "quiet")) == (0, "", ["a.png", "b.png"])
+    for name in names(tmp_path / "large"):
+        with Image.open(tmp_path / "large" / name) as result:
+            result.load()
+            assert result.size == (14, 10)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+@pytest.mark.parametrize("redirection", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_files_are_not_taken_for_pictures(photo, redirection):
+    (photo.parent / "bad.png").write_bytes(b"no picture")
+    Image.fromarray(PIXELS).save(photo.parent / "other.png")
+    command = f"exec {sys.executable} -m imgops upscale bad.png other.png photo.png ./ --suffix _new {redirection}"
+    done = subprocess.run(["sh", "-c", command], cwd=photo.parent, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "imgops:" not in done.stdout
+    for name in ("other_new.png", "photo_new.png"):
+        with Image.open(photo.parent / name) as result:
+            result.load()
+            assert result.size == (14, 10)
