@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+import PIL
 from PIL import Image
 
 from . import _checks, curves, pillow_passes
@@ -168,7 +169,8 @@ def resize(
         form = _keyed_form(image) if image.mode.startswith("I;16") and has_key else _weighted_form(image)
     if convention == "pillow" and not nearest and not linear_light:
         premultiply = form.alpha and request.premultiply
-        pixels = pillow_passes.resize(form.pixels(image), request.size, request.mode, premultiply, num_threads)
+        version = tuple(int(part) for part in PIL.__version__.split(".")[:2])
+        pixels = pillow_passes.resize(form.pixels(image), request.size, request.mode, premultiply, version, num_threads)
         result = form.image(pixels)
     else:
         result = _resize(image, request, form)

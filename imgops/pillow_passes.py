@@ -17,15 +17,18 @@ def nearest_of_16_bit(n, m, _scale):
     return np.clip(((np.arange(m) + 0.5) * (n / m)).astype(np.int64), 0, n - 1)
 
 
-def resize(pixels, size, mode, premultiply, num_threads=None):
-    """Pixels (H, W) or (H, W, C) resized to (width, height) as Pillow does it; `premultiply` with alpha last."""
+def resize(pixels, size, mode, premultiply, version, num_threads=None):
+    """Pixels (H, W) or (H, W, C) resized to (width, height) as Pillow of this version does it.
+
+    `premultiply`: the last channel is alpha. Up to Pillow 12 width always comes first.
+    """
     height, width = pixels.shape[:2]
     if size == (width, height):
         return pixels
     if premultiply:
         pixels = _premultiplied(pixels)
     axes = [(1, size[0]), (0, size[1])]
-    if height > size[1] and height - size[1] > 2 * (width - size[0]):
+    if version >= (13,) and height > size[1] and height - size[1] > 2 * (width - size[0]):
         axes.reverse()
     for axis, length in axes:
         if pixels.shape[axis] != length:

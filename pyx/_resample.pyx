@@ -317,8 +317,9 @@ cdef inline void cols_line(
 cdef inline void blend_rows(
     const accumulator** rows, const accumulator* weights, int count, accumulator* dst, Py_ssize_t length, bint more
 ) noexcept nogil:
-    """dst = weighted sum of 1 to 4 rows, added to what is there if `more`; always from the first row to the last."""
+    """dst = weighted sum of `count` of 4 rows, added to what is there if `more`; from the first row to the last."""
     cdef Py_ssize_t i
+    cdef int k
     cdef const accumulator* a = rows[0]
     cdef const accumulator* b = rows[1]
     cdef const accumulator* c = rows[2]
@@ -327,15 +328,15 @@ cdef inline void blend_rows(
     cdef accumulator wb = weights[1]
     cdef accumulator wc = weights[2]
     cdef accumulator wd = weights[3]
-    if more:
-        if count == 4:
-            for i in range(length):
-                dst[i] = dst[i] + wa * a[i] + wb * b[i] + wc * c[i] + wd * d[i]
-        else:
+    if more and count == 4:
+        for i in range(length):
+            dst[i] = dst[i] + wa * a[i] + wb * b[i] + wc * c[i] + wd * d[i]
+    elif more:
+        for k in range(count):
+            a = rows[k]
+            wa = weights[k]
             for i in range(length):
                 dst[i] = dst[i] + wa * a[i]
-            if count > 1:
-                blend_rows(rows + 1, weights + 1, count - 1, dst, length, True)
     elif count == 1:
         if wa == 1:
             memcpy(dst, a, length * sizeof(accumulator))
