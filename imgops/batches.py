@@ -403,6 +403,9 @@ def _finished(future):
 
 
 def _alone(job, recipe):
+    if not recipe.overwrite and job.target.exists():
+        # It was not there when the work was planned, and files appear whole: only the word of it was lost.
+        return Outcome(notes=("was written before its process died; what else was to be noted is lost",))
     with _pool(1) as pool:
         try:
             return pool.submit(do, job, recipe).result()
