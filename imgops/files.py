@@ -377,9 +377,8 @@ def _depth(pixels):
 def _pixels(file, image, header):
     if header and header.has_deep_colour:
         return png.read_deep(file, header, image.size)
-    if header and image.mode == "L" and header.depth < 8 and "transparency" in image.info:
-        # Pillow scales the grey values of 2 and 4 bits to 8, and leaves the transparent one.
-        image.info["transparency"] *= 255 // (2**header.depth - 1)
+    if header and image.mode in ("L", "RGB") and header.depth <= 8 and "transparency" in image.info:
+        image.info["transparency"] = _transparent_colour(image.info["transparency"], header.depth)
     if image.format == "PPM" and image.mode == "I":
         # Pillow's mode for their 16 bits; one of no more bits tells other formats what full scale is.
         grey = to_image(np.asarray(image).astype(np.uint16))
@@ -387,6 +386,18 @@ def _pixels(file, image, header):
         return grey
     # A page of several is overwritten by the next; the only picture of a file is not worth a second copy.
     return image.copy() if _frame_count(image) > 1 else image
+
+
+def _transparent_colour(value, depth):
+    """A PNG file's transparent colour as one of 8 bits.
+
+    Only the lowest bits of the file's 16 count (PNG specification, 11.3.2.1). Pillow leaves the others, and scales the
+    grey values of 2 and 4 bits to 8 but not the transparent one.
+    """
+    highest = 2**depth - 1
+    if isinstance(value, tuple):
+        return tuple(part & highest for part in value)
+    return (value & highest) * (255 // highest)
 
 
 def _turn_upright(picture, orientation):

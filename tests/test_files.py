@@ -324,6 +324,23 @@ def test_pixels_that_are_no_colours_are_refused_in_words(tmp_path, extension, mo
     assert files.write(files.Picture(Image.new(mode, (4, 3)), "TIFF"), tmp_path / "b.tif") == []
 
 
+@pytest.mark.parametrize(
+    ("depth", "colour_type", "row", "key", "expected"),
+    [
+        (8, 0, bytes([44, 7]), struct.pack(">H", 256 + 44), 44),
+        (4, 0, bytes([0x37]), struct.pack(">H", 16 + 3), 3 * 17),
+        (8, 2, bytes([1, 2, 3, 4, 5, 6]), struct.pack(">3H", 257, 514, 3), (1, 2, 3)),
+    ],
+    ids=["grey", "grey of 4 bits", "RGB"],
+)
+def test_only_the_low_bits_of_a_transparent_colour_count(tmp_path, depth, colour_type, row, key, expected):
+    contents = [header(2, 1, depth, colour_type), (b"tRNS", key), (b"IDAT", zlib.compress(b"\0" + row)), (b"IEND", b"")]
+    png_file(tmp_path / "a.png", *contents)
+    picture = files.read(tmp_path / "a.png")
+    assert picture.pixels.info["transparency"] == expected
+    assert [pixel[-1] for pixel in np.asarray(picture.pixels.convert("RGBA"))[0]] == [0, 255]
+
+
 @pytest.mark.parametrize("extension", ["pgm", "png", "tif"])
 def test_16_bit_grey_of_ppm_files_stays(tmp_path, extension):
     pixels = random_pixels(5, 7, dtype=np.uint16)
