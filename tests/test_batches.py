@@ -1,5 +1,6 @@
 """Many files: what a command means, what is refused before any work, and work that survives what happens to it."""
 
+import functools
 import json
 import os
 import re
@@ -405,7 +406,9 @@ def begin(tmp_path, *options):
     for index in range(1, 16):
         (source / f"{index:02}.png").write_bytes((source / "00.png").read_bytes())
     command = [sys.executable, "-m", "imgops", "upscale", str(source), "--output-dir", str(out), *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell starts what runs in its background with Ctrl-C ignored, and children inherit that.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL) if os.name == "posix" else None
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
     deadline = time.monotonic() + 60
     while len(list(out.glob("*.png"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.002)
