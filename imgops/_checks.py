@@ -9,7 +9,7 @@ import math
 import operator
 from collections.abc import Sequence
 from fractions import Fraction
-from numbers import Rational
+from numbers import Integral, Rational
 
 import numpy as np
 from numpy.exceptions import AxisError
@@ -659,6 +659,32 @@ def picture(function, image, image_type):
             f"convert it, such as image.convert('RGB')"
         )
     return image
+
+
+_TRANSPARENT_COLOURS = {
+    "1": "a whole number from 0 to 255",
+    "L": "a whole number from 0 to 255",
+    "RGB": "three whole numbers from 0 to 255, or one for a grey",
+    "P": "an index from 0 to 255, or bytes of up to 256 alphas",
+}
+
+
+def picture_transparency(function, image):
+    """Refuse a transparent colour in `info` that is none of the image's mode."""
+    value, mode = image.info.get("transparency"), image.mode
+    deep = mode.startswith("I;16")
+    if "transparency" not in image.info or not (deep or mode in _TRANSPARENT_COLOURS):
+        return
+    if mode == "P" and isinstance(value, bytes) and len(value) <= 256:
+        return
+    values = value if mode == "RGB" and isinstance(value, (tuple, list)) and len(value) == 3 else (value,)
+    if all(isinstance(part, Integral) and 0 <= part <= (65535 if deep else 255) for part in values):
+        return
+    kind = "a whole number from 0 to 65535" if deep else _TRANSPARENT_COLOURS[mode]
+    raise ValueError(
+        f"{function}: info['transparency'] of an image of mode {mode} must be {kind}; got {value!r}; "
+        f"correct it, or delete it from image.info"
+    )
 
 
 def picture_mode(function, array, mode):

@@ -160,6 +160,8 @@ def resize(
     linear_light = _checks.picture_linear_light("resize", linear_light, mode, image.mode)
     request = _request(image.size, size, mode, convention, antialias, linear_light, premultiply, box, num_threads)
     nearest, has_key = request.mode == "nearest", "transparency" in image.info
+    if not nearest:
+        _checks.picture_transparency("resize", image)
     if nearest and convention == "pillow" and image.mode.startswith("I;16"):
         row = replace(get_convention("pillow"), nearest=pillow_passes.nearest_of_16_bit)
         request = replace(request, convention=row)

@@ -664,3 +664,14 @@ def test_files_and_images_agree(tmp_path):
     random_image("RGBA").save(tmp_path / "a.png")
     picture = files.read(tmp_path / "a.png")
     assert resize(picture.pixels, (9, 9)).tobytes() == resize(Image.open(tmp_path / "a.png"), (9, 9)).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("mode", "key"),
+    [("I;16", 70000), ("I;16", (1, 2)), ("L", 300), ("RGB", "red"), ("RGB", (1, 2, 300)), ("P", "none")],
+)
+def test_a_transparent_colour_that_the_mode_has_not(mode, key):
+    image = Image.new(mode, (4, 3))
+    image.info["transparency"] = key
+    with pytest.raises((ValueError, TypeError), match=r"^resize: [^;]+; .+; .+"):
+        resize(image, (8, 6))
