@@ -66,6 +66,20 @@ def test_more_threads_than_rows(shape):
             assert_same_bits(imgops.resample_grad(grad, shape, mode=mode, num_threads=16), expected)
 
 
+OPENMP = imgops.show_config("dicts")["openmp"]
+parallel = pytest.mark.skipif(not OPENMP, reason="a serial build has one thread")
+
+
+@pytest.mark.skipif(bool(OPENMP), reason="this build has OpenMP")
+@pytest.mark.usefixtures("keep_num_threads")
+def test_a_serial_build_has_one_thread(capsys):
+    imgops.set_num_threads(3)
+    assert imgops.get_num_threads() == 1
+    imgops.show_config()
+    assert "serial build" in capsys.readouterr().out
+
+
+@parallel
 def test_set_and_get(keep_num_threads):
     assert keep_num_threads >= 1
     for n in (1, 3, np.int64(2), (os.cpu_count() or 1) + 5):
@@ -74,6 +88,7 @@ def test_set_and_get(keep_num_threads):
         assert isinstance(imgops.get_num_threads(), int)
 
 
+@parallel
 @pytest.mark.usefixtures("keep_num_threads")
 def test_thread_limit_is_given_back():
     imgops.set_num_threads(3)
