@@ -1290,3 +1290,12 @@ def onnx_declared(function, name, array, dtype, shape):
         raise ValueError(
             f"{function}: {name} must have the model's shape ({lengths}); got {array.shape}; pass such an array"
         )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Files of models
+
+
+def model_file(source, required, found, advice):
+    """Raise the ValueError of a file that is no usable model."""
+    raise ValueError(f"{source}: {required}; got {found}; {advice}")
