@@ -595,17 +595,17 @@ def _why_no_slice(part):
     return None if part.step is None or operator.index(part.step) == 1 else ValueError
 
 
-def region(function, value, shape):
-    """An output region as a tuple of (start, stop), one per axis, none empty."""
+def region(function, value, shape, argument="output_region"):
+    """A region of an array as a tuple of (start, stop), one per axis, none empty."""
     if not isinstance(value, (tuple, list, slice)):
         raise TypeError(
-            f"{function}: output_region must be a tuple of slices, one per axis; got {value!r}; "
+            f"{function}: {argument} must be a tuple of slices, one per axis; got {value!r}; "
             f"pass such as (slice(0, 8), slice(None))"
         )
     parts = (value,) if isinstance(value, slice) else tuple(value)
     if len(parts) != len(shape):
         raise ValueError(
-            f"{function}: output_region must have one slice per axis, {len(shape)}; got {len(parts)}; "
+            f"{function}: {argument} must have one slice per axis, {len(shape)}; got {len(parts)}; "
             f"pass slice(None) for a whole axis"
         )
     result = []
@@ -613,13 +613,13 @@ def region(function, value, shape):
         kind = _why_no_slice(part)
         if kind is not None:
             raise kind(
-                f"{function}: output_region must hold slices of step 1; got {part!r} for axis {axis}; "
+                f"{function}: {argument} must hold slices of step 1; got {part!r} for axis {axis}; "
                 f"pass slice(start, stop)"
             )
         start, stop, _ = part.indices(length)
         if stop <= start:
             raise ValueError(
-                f"{function}: output_region must not be empty; got {part!r} for axis {axis} of length {length}; "
+                f"{function}: {argument} must not be empty; got {part!r} for axis {axis} of length {length}; "
                 f"pass start < stop within the axis"
             )
         result.append((start, stop))

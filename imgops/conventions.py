@@ -90,7 +90,7 @@ class Convention:
         if self.name != "tf_crop_and_resize":
             _checks.no_roi("with_roi", self.name)
         roi = _checks.exact("with_roi", "start", start), _checks.exact("with_roi", "end", end)
-        return replace(self, offsets=_cropped(*_checks.roi("with_roi", *roi)))
+        return replace(self, offsets=_Crop(*_checks.roi("with_roi", *roi)))
 
     def axis_map(self, input_length, output_length, scale=None, rounding=None):
         """The AxisMap between an axis of `input_length` samples and one of `output_length`.
@@ -138,14 +138,18 @@ def _tf_half_pixel_for_nn(_n, _m, s):
     return s, 0, -_HALF
 
 
-def _cropped(start, end):
-    def offsets(n, m, _s):
+@dataclass(frozen=True)
+class _Crop:
+    """The offsets of tf_crop_and_resize for one part of the axis; equal for equal parts, and can be pickled."""
+
+    start: Fraction
+    end: Fraction
+
+    def __call__(self, n, m, _s):
         if m == 1 or n == 1:
             # One output reads the middle of the crop; of one sample there is nothing but this sample.
-            return Fraction(1), -(start + end) * (n - 1) / 2, 0
-        return (m - 1) / ((end - start) * (n - 1)), -start * (n - 1), 0
-
-    return offsets
+            return Fraction(1), -(self.start + self.end) * (n - 1) / 2, 0
+        return (m - 1) / ((self.end - self.start) * (n - 1)), -self.start * (n - 1), 0
 
 
 # Arithmetic of other libraries in their own floating-point types. Each returns what its owner's code computes, step by

@@ -261,6 +261,11 @@ class ResamplePlan:
         """
         return _ordered_tables(self._request)
 
+    @functools.cached_property
+    def _gradient_passes(self):
+        """The passes of the gradient: transposed tables, last pass first."""
+        return tuple((axis, _transposed(table)) for axis, table in reversed(self._passes))
+
     def __reduce__(self):
         # Without the kernels' tables, which are made again when first used.
         if self._request is not None:
@@ -320,10 +325,7 @@ class ResamplePlan:
         >>> ResamplePlan((8,), 4, antialias=True).input_region((slice(1, 3),))
         (slice(1, 7, None),)
         """
-        region = list(_checks.region("input_region", output_region, self.output_shape))
-        for axis, taps in self._passes:
-            region[axis] = taps.input_range(*region[axis])
-        return tuple(slice(start, stop) for start, stop in region)
+        return _read(self._passes, _checks.region("input_region", output_region, self.output_shape))
 
     def window(self, output_region):
         """The plan from the part of the input that `output_region` reads to that part of the output.
@@ -352,14 +354,63 @@ class ResamplePlan:
         True
         """
         region = _checks.region("window", output_region, self.output_shape)
-        output_shape = tuple(stop - start for start, stop in region)
-        input_shape = list(output_shape)
-        passes = []
-        for axis, taps in self._passes:
-            taps, first, last = taps.window(*region[axis])
-            input_shape[axis] = last - first
-            passes.append((axis, taps))
-        return ResamplePlan._from_passes(tuple(input_shape), output_shape, self._mode, tuple(passes))
+        input_shape, output_shape, passes = _windowed(self._passes, region)
+        return ResamplePlan._from_passes(input_shape, output_shape, self._mode, passes)
+
+    def grad_region(self, input_region):
+        """The hull of the output samples whose gradients a part of the input gathers, as a tuple of slices.
+
+        Parameters
+        ----------
+        input_region : tuple of slice
+            One per axis, step 1, none empty.
+
+        Raises
+        ------
+        ValueError, TypeError
+
+        Examples
+        --------
+        >>> ResamplePlan((4,), 8).grad_region((slice(1, 2),))
+        (slice(1, 5, None),)
+        """
+        region = _checks.region("grad_region", input_region, self.input_shape, "input_region")
+        return _read(self._gradient_passes, region)
+
+    def grad_window(self, input_region):
+        """The plan whose gradient is that of a part of the input.
+
+        Its gradient is the same bits as that part of the whole gradient. Called, it gives what that part of the input
+        adds to the output.
+
+        Parameters
+        ----------
+        input_region : tuple of slice
+            One per axis, step 1, none empty.
+
+        Returns
+        -------
+        ResamplePlan
+            For gradients ``grad_output[plan.grad_region(input_region)]``.
+
+        Raises
+        ------
+        ValueError, TypeError
+
+        Examples
+        --------
+        >>> plan, g = ResamplePlan((4,), 8), np.arange(8.0)
+        >>> part = (slice(1, 3),)
+        >>> plan.grad_window(part).grad(g[plan.grad_region(part)]).tolist() == plan.grad(g)[1:3].tolist()
+        True
+        """
+        region = _checks.region("grad_window", input_region, self.input_shape, "input_region")
+        output_shape, input_shape, gradient_passes = _windowed(self._gradient_passes, region)
+        passes = tuple((axis, _transposed(table)) for axis, table in reversed(gradient_passes))
+        # Weighted even if nearest, since some outputs may read nothing of this part.
+        plan = ResamplePlan._from_passes(input_shape, output_shape, "linear", passes)
+        plan._gradient_passes = gradient_passes
+        return plan
 
     def _forward(self, function, x, out, dtype, num_threads):
         num_threads = threads.resolve(function, num_threads)
@@ -429,10 +480,28 @@ class ResamplePlan:
 
     def _prepared(self, source, result, double, backward):
         """The _Call that takes an array of dtype `source` to one of dtype `result`."""
-        passes = self._passes
-        if backward:
-            passes = tuple((axis, _transposed(table)) for axis, table in reversed(passes))
+        passes = self._gradient_passes if backward else self._passes
         return _Call(passes, source, result, double, self._is_empty)
+
+
+def _read(passes, region):
+    """What a region of the result of some passes reads, as a tuple of slices."""
+    region = list(region)
+    for axis, taps in passes:
+        region[axis] = taps.input_range(*region[axis])
+    return tuple(slice(start, stop) for start, stop in region)
+
+
+def _windowed(passes, region):
+    """(shape that is read, the region's shape, passes from the one to the other)."""
+    result_shape = tuple(stop - start for start, stop in region)
+    source_shape = list(result_shape)
+    windows = []
+    for axis, taps in passes:
+        taps, first, last = taps.window(*region[axis])
+        source_shape[axis] = last - first
+        windows.append((axis, taps))
+    return tuple(source_shape), result_shape, tuple(windows)
 
 
 def _checked_operands(function, shape, x, out, dtype, wanted):

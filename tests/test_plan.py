@@ -245,3 +245,63 @@ def test_a_plan_refuses_other_shapes():
     with pytest.raises(ValueError, match="4"):
         plan.grad(np.zeros((5, 7, 3), "f4"))
     assert (out == 7).all()
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=dtype_name)
+@given(
+    case=resample_cases(max_length=9),
+    kind=st.sampled_from(KINDS),
+    convention=st.sampled_from((*CONVENTIONS, "torch", "tf1", "pillow")),
+    scale=st.none() | scales,
+    seed=seeds,
+    data=st.data(),
+)
+@examples(80)
+def test_a_part_of_the_gradient_is_bit_equal_to_the_whole(dtype, case, kind, convention, scale, seed, data):
+    if kind["mode"] not in imgops.get_convention(convention).modes:
+        kind = {"mode": "linear"}
+    plan = plan_of(case, **kind, convention=convention, scale=scale)
+    grad_output = values(plan.output_shape, dtype, seed)
+    whole = plan.grad(grad_output)
+    region = data.draw(regions(plan.input_shape))
+    window, part = plan.grad_window(region), as_slices(plan.grad_region(region))
+    assert (window.input_shape, window.output_shape) == (whole[region].shape, grad_output[part].shape)
+    assert_same_bits(window.grad(grad_output[part]), whole[region])
+    # The rest of the output has no part in it.
+    rest = np.zeros_like(grad_output)
+    rest[part] = grad_output[part]
+    np.testing.assert_array_equal(plan.grad(rest)[region], whole[region])
+    out = values(whole.shape, dtype, seed + 1)
+    expected = plan.grad(grad_output, out=out.copy(), accumulate=True)[region]
+    assert_same_bits(window.grad(grad_output[part], out=out[region], accumulate=True), expected)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@given(case=resample_cases(), seed=seeds, data=st.data())
+def test_parts_of_the_input_add_up_to_the_output(kind, case, seed, data):
+    plan = plan_of(case, **kind)
+    x = values(plan.input_shape, "f8", seed)
+    region = data.draw(regions(plan.input_shape))
+    alone = np.zeros_like(x)
+    alone[region] = x[region]
+    expected = plan(alone)[plan.grad_region(region)]
+    np.testing.assert_allclose(plan.grad_window(region)(x[region]), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(("kind", "n", "m"), [(KINDS[0], 400_001, 300_007), (KINDS[2], 300_001, 270_007)], ids=str)
+def test_parts_of_the_gradient_of_a_long_axis(kind, n, m):
+    grad_output = values((2, m), "f4", 0)
+    plan = imgops.ResamplePlan((2, n), m, axes=1, **kind)
+    whole = plan.grad(grad_output)
+    for start, stop in ((0, 1), (n - 2, n), (n // 3, n // 3 + 2), (1, n - 1)):
+        region = (slice(0, 2), slice(start, stop))
+        assert_same_bits(plan.grad_window(region).grad(grad_output[plan.grad_region(region)]), whole[region])
+
+
+def test_a_part_of_the_gradient_names_its_region():
+    plan = imgops.ResamplePlan((5, 7), (10, 14))
+    for method in (plan.grad_region, plan.grad_window):
+        with pytest.raises(ValueError, match="input_region must have one slice per axis, 2; got 1"):
+            method((slice(0, 2),))
+        with pytest.raises(ValueError, match="input_region must not be empty"):
+            method((slice(0, 2), slice(7, 9)))
