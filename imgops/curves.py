@@ -1,13 +1,17 @@
-"""Between code values and light: the sRGB curve, or the one that an ICC profile holds."""
+"""Between code values and light: the sRGB curve, or that of the greys of an ICC profile."""
 
 import functools
+import io
 import struct
 
 import numpy as np
+from PIL import Image, ImageCms
 
 # A profile this close to sRGB's curve is sRGB's, whose formula is exact and faster.
 _SAME = 2e-3
 _GRID = np.linspace(0, 1, 65537)
+_POWER = 2.5
+_D50 = (63190, 65536, 54061)
 
 
 @functools.lru_cache(maxsize=8)
@@ -32,54 +36,44 @@ def _srgb_light(codes):
     return np.where(codes <= 0.04045, codes / 12.92, ((codes + 0.055) / 1.055) ** 2.4)
 
 
+def has_curve(icc_profile):
+    """Whether a profile's own curve is read, or is sRGB's: else sRGB's is taken in its place."""
+    return _grey_light(icc_profile) is not None
+
+
 @functools.lru_cache(maxsize=8)
 def _profile_curve(icc_profile):
-    """The light of each code of _GRID by a profile's one curve for all channels; None where sRGB's is to be taken.
+    """The light of each code of _GRID by a profile; None where sRGB's is to be taken."""
+    curve = None if icc_profile is None else _grey_light(icc_profile)
+    return None if curve is None or np.abs(curve - _srgb_light(_GRID)).max() < _SAME else curve
 
-    That is for no profile, one of sRGB's curve, and one without such a curve: of tables in several dimensions, of a
-    curve for each channel, or damaged.
+
+@functools.lru_cache(maxsize=8)
+def _grey_light(icc_profile):
+    """The light of the greys of _GRID by a profile of RGB or of grey, None where LittleCMS finds none.
+
+    Pillow's transforms of RGB have 8 bits; that to one channel has 16, by which the greys go into a power of light:
+    near black, light itself would need more bits.
     """
-    if icc_profile is None:
-        return None
+    greys = Image.frombytes("L", (256, 1), bytes(range(256)))
     try:
-        curve = _read_curve(icc_profile)
-    except (struct.error, IndexError, ValueError, OverflowError, ZeroDivisionError):
+        profile = ImageCms.ImageCmsProfile(io.BytesIO(icc_profile))
+        mode = {"RGB": "RGB", "GRAY": "L"}[profile.profile.xcolor_space.strip()]
+        power = ImageCms.ImageCmsProfile(io.BytesIO(_power_profile()))
+        options = {"renderingIntent": ImageCms.Intent.RELATIVE_COLORIMETRIC, "flags": ImageCms.Flags.NOOPTIMIZE}
+        transform = ImageCms.buildTransform(profile, power, mode, "I;16", **options)
+        codes = np.asarray(ImageCms.applyTransform(greys.convert(mode), transform))[0] / 65535
+    except (ImageCms.PyCMSError, OSError, ImportError, KeyError, ValueError):
         return None
-    if curve is None or not np.all(np.isfinite(curve)) or np.any(np.diff(curve) < 0) or curve[-1] <= curve[0]:
-        return None
-    return None if np.abs(curve - _srgb_light(_GRID)).max() < _SAME else curve
+    light = np.maximum.accumulate(np.interp(_GRID, np.linspace(0, 1, 256), codes) ** _POWER)
+    return light if light[-1] > light[0] else None
 
 
-def _read_curve(profile):
-    """ICC.1:2022, 7.3 (tag table), 10.6 (curveType) and 10.18 (parametricCurveType)."""
-    (count,) = struct.unpack_from(">I", profile, 128)
-    tags = {}
-    for entry in range(min(count, 200)):
-        name, offset, size = struct.unpack_from(">4sII", profile, 132 + 12 * entry)
-        tags[name] = profile[offset : offset + size]
-    curves = {tags.get(name) for name in ((b"rTRC", b"gTRC", b"bTRC") if profile[16:20] == b"RGB " else (b"kTRC",))}
-    if len(curves) != 1 or None in curves:
-        return None
-    (tag,) = curves
-    if tag[:4] == b"curv":
-        (count,) = struct.unpack_from(">I", tag, 8)
-        if count == 0:
-            return _GRID
-        values = np.array(struct.unpack_from(f">{count}H", tag, 12), np.float64)
-        return _GRID ** (values[0] / 256) if count == 1 else np.interp(_GRID, np.linspace(0, 1, count), values / 65535)
-    if tag[:4] == b"para":
-        (kind,) = struct.unpack_from(">H", tag, 8)
-        parameters = struct.unpack_from(f">{(1, 3, 4, 5, 7)[kind]}i", tag, 12)
-        return _parametric(kind, *(value / 65536 for value in parameters))
-    return None
-
-
-def _parametric(kind, g, a=1.0, b=0.0, c=0.0, d=0.0, e=0.0, f=0.0):
-    base = np.maximum(a * _GRID + b, 0) ** g
-    if kind == 0:
-        return base
-    if kind in (1, 2):
-        # Here the third number is what is added, and below -b / a there is nothing else.
-        added = c if kind == 2 else 0.0
-        return np.where(-b / a <= _GRID, base + added, added)
-    return np.where(d <= _GRID, base + e, c * _GRID + f)
+def _power_profile():
+    """An ICC profile of grey whose light is the code to the power _POWER (ICC.1:2022, 7.2, 8.4.3 and 10.6)."""
+    white = b"XYZ \0\0\0\0" + struct.pack(">3i", *_D50)
+    curve = b"curv\0\0\0\0" + struct.pack(">IHxx", 1, round(_POWER * 256))
+    head = bytes(4) + b"\x02\x40\0\0" + b"mntrGRAYXYZ " + bytes(12) + b"acsp" + bytes(28) + struct.pack(">3i", *_D50)
+    tags = struct.pack(">I4sII4sII", 2, b"wtpt", 156, len(white), b"kTRC", 156 + len(white), len(curve))
+    body = head.ljust(124, b"\0") + tags + white + curve
+    return struct.pack(">I", len(body) + 4) + body

@@ -6,10 +6,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import profiles
 import pytest
 from PIL import Image, ImageCms
 
-from imgops import AxisMap, files, resample
+from imgops import AxisMap, curves, files, resample
 from imgops.pillow import resize, resize_colour16, to_array, to_image, upscale
 
 MODES = ["1", "L", "LA", "La", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "LAB", "HSV"]
@@ -468,17 +469,9 @@ def test_linear_light_keeps_every_code(dtype):
     np.testing.assert_array_equal(to_array(resize(image, image.size, linear_light=True)), codes)
 
 
-def profile(curve, space=b"RGB ", names=(b"rTRC", b"gTRC", b"bTRC")):
-    """The parts of an ICC profile that say how code values become light."""
-    table = struct.pack(">I", len(names))
-    for name in names:
-        table += struct.pack(">4sII", name, 132 + 12 * len(names), len(curve))
-    return bytes(16) + space + bytes(108) + table + curve
-
-
 GAMMA = 1.75
 CURVES = {
-    "curv gamma": struct.pack(">4sIIH", b"curv", 0, 1, round(GAMMA * 256)),
+    "curv gamma": profiles.gamma(GAMMA),
     "curv table": struct.pack(
         ">4sII4096H", b"curv", 0, 4096, *np.rint(65535 * np.linspace(0, 1, 4096) ** GAMMA).astype(int)
     ),
@@ -487,36 +480,63 @@ CURVES = {
 }
 
 
-@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("name", [*CURVES, "table in three dimensions"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
 def test_linear_light_by_the_curve_of_a_profile(name, dtype):
+    pytest.importorskip("PIL._imagingcms", reason="profiles are read by LittleCMS")
     pixels = np.random.default_rng(4).integers(0, np.iinfo(dtype).max, (11, 7, 3), dtype)
     peak = np.iinfo(dtype).max
     expected = resample((pixels / peak) ** GAMMA, (22, 14)) ** (1 / GAMMA) * peak
-    icc = profile(CURVES[name])
+    icc = profiles.with_curves(CURVES[name]) if name in CURVES else profiles.with_table(GAMMA)
     if dtype == np.uint8:
         image = to_image(pixels)
         image.info["icc_profile"] = icc
         result = np.asarray(resize(image, (14, 22), linear_light=True))
     else:
         result = resize_colour16(pixels, (14, 22), linear_light=True, icc_profile=icc)
-    assert np.abs(result - expected).max() <= (0.6 if dtype == np.uint8 else 40 if "table" in name else 3)
+    assert np.abs(result - expected).max() <= (0.6 if dtype == np.uint8 else 40 if "table" in name else 6)
 
 
-def test_profiles_without_one_curve_are_taken_for_srgb():
+def test_linear_light_by_a_profile_keeps_every_code():
+    pytest.importorskip("PIL._imagingcms", reason="profiles are read by LittleCMS")
+    for dtype in (np.uint8, np.uint16):
+        codes = np.arange(np.iinfo(dtype).max + 1, dtype=dtype).reshape(16, -1)
+        for icc in (profiles.with_curves(CURVES["curv table"]), profiles.with_table(GAMMA)):
+            image = to_image(codes)
+            image.info["icc_profile"] = icc
+            result = to_array(resize(image, image.size, linear_light=True)).astype(int)
+            assert np.abs(result - codes).max() <= (0 if dtype == np.uint8 else 1)
+
+
+def test_curves_of_their_own_for_each_channel_weigh_as_greys_do():
+    pytest.importorskip("PIL._imagingcms", reason="profiles are read by LittleCMS")
+    image = random_image("RGB")
+    results = []
+    for last in (None, profiles.gamma(3)):
+        image.info["icc_profile"] = profiles.with_curves(profiles.gamma(GAMMA), last=last)
+        results.append(np.asarray(resize(image, (14, 22), linear_light=True)).astype(int))
+    # Blue is a sixteenth of a grey's light.
+    assert 0 < np.abs(results[0] - results[1]).max() <= 6
+
+
+def test_profiles_without_a_curve_are_taken_for_srgb():
     image = random_image("RGB")
     expected = resize(image, (14, 22), linear_light=True).tobytes()
     srgb = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    other = profile(CURVES["curv gamma"])
-    cases = [srgb, b"", b"nothing", other[:140], profile(b"mft2" + bytes(40)), profile(CURVES["para 0"], b"CMYK")]
+    assert curves.has_curve(srgb)
+    other = profiles.with_curves(CURVES["curv gamma"])
+    assert curves.has_curve(other)
+    cases = [b"", b"nothing", other[:140], profiles.with_curves(b"mft2" + bytes(40)), profiles.of_cmyk()]
     falling = struct.pack(">4sII3H", b"curv", 0, 3, 65535, 30000, 0)
-    for icc in (*cases, profile(falling), profile(struct.pack(">4sIHH", b"para", 0, 9, 0))):
+    cases += [profiles.with_curves(falling), profiles.with_curves(struct.pack(">4sIHH", b"para", 0, 9, 0))]
+    assert not any(map(curves.has_curve, cases))
+    for icc in (srgb, *cases):
         image.info["icc_profile"] = icc
         assert resize(image, (14, 22), linear_light=True).tobytes() == expected
     image.info["icc_profile"] = other
     assert resize(image, (14, 22), linear_light=True).tobytes() != expected
     grey = image.convert("L")
-    grey.info["icc_profile"] = profile(CURVES["curv gamma"], b"GRAY", (b"kTRC",))
+    grey.info["icc_profile"] = profiles.with_curves(CURVES["curv gamma"], b"GRAY")
     light = resample((np.asarray(grey) / 255) ** GAMMA, (22, 14))
     assert np.abs(to_array(resize(grey, (14, 22), linear_light=True)) - light ** (1 / GAMMA) * 255).max() <= 0.6
 
