@@ -399,6 +399,9 @@ class _Form:
     image: Callable
 
 
+# Bands come by np.asarray, which copies them. Arrow's view of an image (__arrow_c_array__) needs no copy, but has RGB
+# in steps of four bytes, by which the kernel loses three times what the copy costs (1600 x 1200: 5 ms for 1.4 ms),
+# saves 4 to 10 % in L and RGBA, and there is none of an image past Pillow's blocks of 16 MB.
 def _resize(image, request, form):
     probe = form.pixels(image.crop((0, 0, 1, 1)))
     shape = (*request.size[::-1], *probe.shape[2:])
@@ -430,8 +433,6 @@ def _nearest_form(image):
 
 def _weighted_form(image):
     mode = _working_mode(image)
-    # np.asarray copies the band. Arrow's view of it (__arrow_c_array__) does not, but it has RGB in steps of four bytes,
-    # by which the kernel loses three times what the copy costs, and there is none of images past Pillow's block of 16 MB.
     # The bytes of a and b are signed; as offsets from -128 they are in order.
     flip = np.uint8([0, 128, 128]) if mode == "LAB" else None
 
