@@ -7,6 +7,7 @@ value in the form that the rest of the package works with, so that a checked val
 import difflib
 import math
 import operator
+import os
 from collections.abc import Sequence
 from fractions import Fraction
 from numbers import Integral, Rational
@@ -170,6 +171,7 @@ def as_array(function, x, argument="x"):
     if isinstance(x, np.ndarray):
         array = np.asarray(x)
     else:
+        on_cpu(function, x, argument)
         try:
             is_foreign = hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
             array = np.from_dlpack(x) if is_foreign else np.asarray(x)
@@ -180,16 +182,20 @@ def as_array(function, x, argument="x"):
                 f"{function}: {argument} must be an array or convertible to one; got {_type_name(x)} ({error}); "
                 f"pass numpy.asarray of it"
             ) from error
-    if array.dtype.hasobject:
+    fixed_size(function, array.dtype, argument)
+    return array
+
+
+def fixed_size(function, dtype, argument):
+    if dtype.hasobject:
         raise TypeError(
-            f"{function}: {argument} must have a fixed-size dtype; got dtype {array.dtype}; convert it, "
+            f"{function}: {argument} must have a fixed-size dtype; got dtype {dtype}; convert it, "
             f"such as {argument}.astype(numpy.float32)"
         )
-    if array.dtype.itemsize == 0:
+    if dtype.itemsize == 0:
         raise TypeError(
-            f"{function}: {argument} must have items of at least one byte; got dtype {array.dtype}; convert it first"
+            f"{function}: {argument} must have items of at least one byte; got dtype {dtype}; convert it first"
         )
-    return array
 
 
 def element_count(function, shape, itemsize):
@@ -1299,3 +1305,216 @@ def onnx_declared(function, name, array, dtype, shape):
 def model_file(source, required, found, advice):
     """Raise the ValueError of a file that is no usable model."""
     raise ValueError(f"{source}: {required}; got {found}; {advice}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Super-resolution
+
+_SR_DTYPES = ("uint8", "uint16", "float32")
+
+
+def sr_model(function, value, names):
+    """One of the names, or the path of a file as a str."""
+    if isinstance(value, str) and value in names:
+        return value
+    if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
+        raise TypeError(
+            f"{function}: model must be {_choices(names)} or the path of a model file; got {value!r} of type "
+            f"{_type_name(value)}; pass one of these"
+        )
+    path = os.fspath(value)
+    if not path or "\0" in path or not os.path.exists(path):
+        looks_like_path = isinstance(value, os.PathLike) or os.path.splitext(path)[1] or os.path.dirname(path)
+        kind = FileNotFoundError if looks_like_path else ValueError
+        advice = "; pass the path of an .onnx or .param file" if looks_like_path else suggestion(value, names)
+        came = f"{path!r}, which is no existing file" if looks_like_path else repr(path)
+        raise kind(f"{function}: model must be {_choices(names)} or the path of a model file; got {came}{advice}")
+    return path
+
+
+def sr_scale(function, value, scales, model):
+    number = exact(function, "scale", value)
+    if number not in scales:
+        allowed = " or ".join(str(scale) for scale in scales)
+        raise ValueError(
+            f"{function}: scale must be {allowed} with model {model!r}; got {shown(value)}; pass one of these, or "
+            f"enlarge an image by any scale with imgops.pillow.upscale"
+        )
+    return int(number)
+
+
+def sr_tile(function, value):
+    number = integer(function, "tile", value, "pass a side in input pixels, such as 256, or None")
+    if number < 8:
+        raise ValueError(f"{function}: tile must be at least 8 pixels; got {number}; pass such as 256, or None")
+    return number
+
+
+def sr_pixels(function, x):
+    """An array of (H, W) or (H, W, C) pixels, in native byte order."""
+    array = as_array(function, x, "pixels")
+    if array.dtype.name not in _SR_DTYPES:
+        advice = "pass pixels.astype(numpy.float32) of 0 to 1"
+        raise TypeError(f"{function}: pixels must have dtype {', '.join(_SR_DTYPES)}; got {array.dtype}; {advice}")
+    if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (1, 2, 3, 4)):
+        raise ValueError(
+            f"{function}: pixels must be (H, W) or (H, W, C) with 1 to 4 channels; got shape {array.shape}; "
+            f"put height first and channels last, one picture at a time"
+        )
+    if 0 in array.shape:
+        raise ValueError(f"{function}: pixels must not be empty; got shape {array.shape}; pass at least one pixel")
+    return array
+
+
+def sr_metadata(name, key, found, required):
+    raise ValueError(
+        f"{name}: {key} in the metadata of a model must be {required}; got {found!r}; export the model again"
+    )
+
+
+def sr_needs_runtime(name, found):
+    raise ImportError(
+        f"{name}: the package onnxruntime is required, since plain NumPy does not have {found}; it could not be "
+        f"imported; install it: pip install 'imgops[sr]'"
+    )
+
+
+def sr_not_runnable(name, error, shape=None):
+    reason = " ".join(str(error).split())
+    if "alloc" in reason.lower() and "memory" in reason.lower():
+        raise MemoryError(f"{name}: a tile does not fit in memory; pass a smaller tile") from error
+    where = "" if shape is None else f" on an input of shape {shape}"
+    raise ValueError(
+        f"{name}: a model must run in ONNX Runtime; it says{where}: {reason}; pass another model"
+    ) from error
+
+
+def sr_result(name, expected, found):
+    raise ValueError(
+        f"{name}: the model's output must have shape {expected} here; got {found}; pass a model whose output is the "
+        f"enlarged picture"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Other arrays: DLPack's devices, dask, torch
+
+# Numbers of DLPack's DLDeviceType; those of the second set are memory that the CPU reads as its own.
+_DEVICES = {
+    2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 9: "VPI", 10: "ROCm", 12: "an extension", 14: "oneAPI",
+    15: "WebGPU", 16: "Hexagon", 17: "MAIA", 18: "Trainium",
+}  # fmt: skip
+_CPU_DEVICES = frozenset((1, 3, 11, 13))
+
+
+def on_cpu(function, x, argument):
+    """Raise for an array whose memory is not the CPU's, even one that would be copied from there unasked."""
+    device = None
+    try:
+        if hasattr(x, "__dlpack_device__"):
+            kind, number = x.__dlpack_device__()
+            if int(kind) not in _CPU_DEVICES:
+                device = f"{_DEVICES.get(int(kind), f'device type {int(kind)}')} {number}"
+        elif hasattr(x, "__cuda_array_interface__"):
+            device = "CUDA"
+    except Exception:  # an object that cannot say so is judged by its conversion
+        return
+    if device is not None:
+        raise TypeError(
+            f"{function}: {argument} must be an array on the CPU; got {_type_name(x)} on {device}; copy it first, such "
+            f"as with {argument}.cpu(), {argument}.get() or numpy.asarray"
+        )
+
+
+def needs_package(function, package, requirement, error):
+    raise ImportError(
+        f"{function}: the package {package} is required; it could not be imported ({error}); install it: "
+        f"pip install {requirement!r}"
+    ) from error
+
+
+def dask_blocks(function, argument, meta, chunks):
+    """Raise unless a dask array has blocks of NumPy arrays, of known lengths."""
+    if not isinstance(meta, np.ndarray):
+        kind = f"{type(meta).__module__}.{_type_name(meta)}"
+        raise TypeError(
+            f"{function}: {argument} must have blocks of numpy.ndarray; got {kind}; "
+            f"convert them, such as {argument}.map_blocks(numpy.asarray), or with what copies them to the CPU"
+        )
+    known_chunks(function, argument, chunks)
+
+
+def known_chunks(function, argument, chunks):
+    unknown = [axis for axis, lengths in enumerate(chunks) if any(length != length for length in lengths)]
+    if unknown:
+        raise ValueError(
+            f"{function}: {argument} must have chunks of known sizes; got unknown ones (NaN) on axis "
+            f"{', '.join(map(str, unknown))}; call compute_chunk_sizes() of the dask array first"
+        )
+    return chunks
+
+
+def chunks(function, value, ndim):
+    """One entry per axis, None for the default; what the entries mean is dask's to say."""
+    if isinstance(value, dict):
+        entries = [None] * ndim
+        for key, entry in value.items():
+            for axis in axes(function, key, ndim):
+                entries[axis] = entry
+        return tuple(entries)
+    if isinstance(value, (tuple, list)):
+        is_one_axis = ndim == 1 and all(isinstance(entry, Integral) for entry in value)
+        value = (tuple(value),) if is_one_axis else tuple(value)
+        if len(value) != ndim:
+            raise ValueError(
+                f"{function}: chunks must have one entry per axis of the result, {ndim}; got {len(value)}: {value}; "
+                f"pass a dict of axes for some of them"
+            )
+        return value
+    return (value,) * ndim
+
+
+def wrong_chunks(function, value, shape, error):
+    raise ValueError(
+        f"{function}: chunks must fit the result's shape {tuple(shape)}; got {value!r} ({error}); pass lengths that "
+        f"add up to it, one length per axis, or leave chunks out"
+    ) from error
+
+
+def dask_out(function, out, array_type, shape, dtypes):
+    """Raise unless `out` is a dask array that may become the result."""
+    if not isinstance(out, array_type):
+        raise TypeError(
+            f"{function}: out must be a dask.array.Array; got {_type_name(out)}; leave out away, and write the result "
+            f"with dask.array.store"
+        )
+    dask_blocks(function, "out", out._meta, out.chunks)
+    if out.shape != tuple(shape):
+        raise ValueError(
+            f"{function}: out must have shape {tuple(shape)}; got shape {out.shape}; pass an array of that shape or "
+            f"leave out away"
+        )
+    if out.dtype not in dtypes:
+        raise TypeError(
+            f"{function}: out must have dtype {' or '.join(str(dtype) for dtype in dtypes)}; got {out.dtype}; "
+            f"pass an array of that dtype or leave out away"
+        )
+
+
+def block(function, value, shape, dtype):
+    """A computed block as an ndarray; an error where it is not what its dask array declares."""
+    array = np.asarray(value)
+    if array.shape != shape or array.dtype != dtype:
+        raise ValueError(
+            f"{function}: every block must be as its dask array declares, {shape} of {dtype}; got one of shape "
+            f"{array.shape} of {array.dtype}; correct the chunks, dtype or meta where that array is made"
+        )
+    return array
+
+
+def needs_onnxruntime(source):
+    """Raise the ImportError of a model that must be run to be known."""
+    raise ImportError(
+        f"{source}: the package onnxruntime is required for this model; it is not installed; "
+        f"install it: pip install 'imgops[sr]'"
+    )
