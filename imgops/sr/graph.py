@@ -144,12 +144,14 @@ class Graph:
     producer: str = ""
 
 
-def read_graph(source):
+def read_graph(source, name="model"):
     """The Graph in an ONNX file.
 
     Parameters
     ----------
     source : path, or bytes of a file
+    name : str
+        What errors call the bytes.
 
     Returns
     -------
@@ -164,7 +166,7 @@ def read_graph(source):
         Where the file cannot be read; FileNotFoundError if there is none.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return _Reader(memoryview(source).cast("B"), "model").model()
+        return _Reader(memoryview(source).cast("B"), name).model()
     return _Reader(memoryview(read_bytes(source)), os.fspath(source)).model()
 
 
