@@ -4,6 +4,7 @@ An ONNX file is a protocol buffer, a sequence of fields (number, wire type, valu
 https://github.com/onnx/onnx. Nothing in it is run, and nothing but the file itself is read.
 """
 
+import math
 import os
 import stat
 from collections.abc import Mapping
@@ -503,15 +504,12 @@ class _Reader:
         return name, self._typed(numbers, kind, dims, count, where) if array is None else array
 
     def _count(self, dims, where):
-        count = 1
-        for length in dims:
-            if length < 0:
-                self.refuse(f"{where} of shape {tuple(dims)}")
-            count *= length
+        if min(dims, default=0) < 0:
+            self.refuse(f"{where} of shape {tuple(dims[:33])}")
         # Python's integers do not overflow, so that an absurd product is seen as one.
-        if len(dims) > 32 or count > 8 * MAX_BYTES:
-            self.refuse(f"{where} of the absurd shape {_checks.shown(tuple(dims[:33]))}")
-        return count
+        if len(dims) > 32 or math.prod(max(length, 1) for length in dims) > 8 * MAX_BYTES:
+            self.refuse(f"{where} of the absurd shape {tuple(dims[:33])}")
+        return math.prod(dims)
 
     def _raw(self, part, kind, dims, count, where):
         data = self._bytes(part)
