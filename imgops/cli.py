@@ -32,6 +32,7 @@ examples:
   python -m imgops identify small.png large.png          which convention made the one of the other
   python -m imgops conventions torch
   python -m imgops taps --in 5 --out 8 --convention align_corners
+  python -m imgops bench --quick                         speed beside the installed peers
   python -m imgops info
 
 An existing file is replaced only with --overwrite. Transparency, animation, pages, 16-bit values, ICC profile, dpi,
@@ -185,6 +186,8 @@ def _parser():
 
     _add_convention_commands(commands)
 
+    _add_bench(commands)
+
     info = commands.add_parser("info", help="show versions, build and picture formats", allow_abbrev=False)
     info.add_argument("--json", action="store_true", help="as one JSON object")
     info.set_defaults(command=_info)
@@ -293,6 +296,29 @@ def _add_convention_commands(commands):
     )
     naming.add_argument("--json", action="store_true", help="as one JSON list")
     naming.set_defaults(command=_identify)
+
+
+def _add_bench(commands):
+    bench = commands.add_parser(
+        "bench",
+        help="time the operators beside the packages installed here that compute the same",
+        description="Time every operator beside NumPy, torch, ONNX Runtime, OpenCV, Pillow and TensorFlow, as far as "
+        "they are installed: results are compared first, then all take turns in one process with as many threads. "
+        "The ratio is the fastest peer's time over that of imgops; copies are imgops' time in copies of the bytes.",
+        allow_abbrev=False,
+    )
+    bench.add_argument("--quick", action="store_true", help="a tenth of the cells, and fewer turns: a minute or two")
+    bench.add_argument(
+        "--only", nargs="+", default=[], metavar="WORD", help="cells whose name has all the words, such as NHWC3 uint8"
+    )
+    bench.add_argument("--threads", type=_number(1, 1024), metavar="N", help="of imgops and of every peer")
+    bench.add_argument("--json", metavar="FILE", help="write every figure there")
+    bench.add_argument("--picture", metavar="FILE.png", help="draw the ratios; needs the extra imgops[plots]")
+    bench.add_argument("--overwrite", action="store_true", help="replace existing files")
+    what = bench.add_mutually_exclusive_group()
+    what.add_argument("--check", action="store_true", help="compare the results on small pictures, time nothing")
+    what.add_argument("--list", action="store_true", help="print the names of the cells")
+    bench.set_defaults(command=_bench, parser=bench)
 
 
 def _convention(text):
@@ -639,6 +665,12 @@ def _complain(path, message):
 def _one_line(text):
     text = str(text)
     return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
+
+
+def _bench(arguments):
+    from .bench import command
+
+    return command.run(arguments, _complain)
 
 
 def _info(arguments):
