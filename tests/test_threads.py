@@ -202,6 +202,12 @@ def test_omp_num_threads_is_the_default_where_openmp_is_there():
     assert int(run.stdout) >= 1
 
 
+@pytest.mark.parametrize("variables", [{}, {"GOMP_SPINCOUNT": "100"}, {"OMP_WAIT_POLICY": "passive"}], ids=str)
+def test_the_environment_is_the_same_after_import(variables):
+    run = run_python("import os; before = dict(os.environ); import imgops; assert os.environ == before", **variables)
+    assert run.returncode == 0, run.stderr
+
+
 def test_show_config_tells_of_openmp_and_the_level(capsys):
     returned = imgops.show_config()
     told = (capsys.readouterr().out + (str(returned) if returned is not None else "")).lower()
