@@ -29,14 +29,46 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _cgroup_quota():
-    """Whole cores that the control group grants, or None."""
+def _cgroup_quota(groups="/sys/fs/cgroup", own="/proc/self/cgroup"):
+    """Whole cores that the control groups of this process grant, at least 1; None without a quota.
+
+    Both versions of control groups: a file `cpu.max` ("quota period") in the process's group and in all above it, or
+    `cpu.cfs_quota_us` and `cpu.cfs_period_us` below the controller's name. A container's own group is at the top.
+    """
+    quotas = []
+    for folder, files in _cgroup_folders(groups, own):
+        try:
+            words = " ".join(_text(os.path.join(folder, file)) for file in files).split()
+            quota, period = int(words[0]), int(words[1])
+        except (OSError, ValueError, IndexError):
+            # No such group, or "max": no quota.
+            continue
+        if quota > 0 and period > 0:
+            quotas.append(max(1, quota // period))
+    return min(quotas, default=None)
+
+
+def _cgroup_folders(groups, own):
+    """(folder, its files of quota and period) of the process's control groups, each with those above it."""
     try:
-        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
-            quota, period = file.read().split()
-        return max(1, int(quota) // int(period))
-    except (OSError, ValueError):
-        return None
+        lines = _text(own).splitlines()
+    except OSError:
+        lines = []
+    paths = {"": "/", "cpu": "/"}
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        for name in controllers.split(","):
+            if name in paths:
+                paths[name] = path
+    for name, files in (("", ("cpu.max",)), ("cpu", ("cpu.cfs_quota_us", "cpu.cfs_period_us"))):
+        parts = [part for part in paths[name].split("/") if part]
+        for depth in range(len(parts) + 1):
+            yield os.path.join(groups, name, *parts[:depth]), files
+
+
+def _text(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
 
 
 def _default_threads():

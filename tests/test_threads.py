@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import sysconfig
 import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -208,6 +209,76 @@ def test_the_environment_is_the_same_after_import(variables):
     assert run.returncode == 0, run.stderr
 
 
+def written(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "cores"),
+    [
+        ("0::/", {}, None),
+        ("0::/", {"cpu.max": "max 100000"}, None),
+        ("0::/", {"cpu.max": "300000 100000"}, 3),
+        ("0::/", {"cpu.max": "250000 100000"}, 2),
+        ("0::/", {"cpu.max": "50000 100000"}, 1),
+        ("0::/", {"cpu.max": ""}, None),
+        ("0::/user/shell", {"user/shell/cpu.max": "200000 100000"}, 2),
+        ("0::/user/shell", {"user/cpu.max": "100000 100000", "user/shell/cpu.max": "200000 100000"}, 1),
+        ("0::/user/shell", {"user/cpu.max": "400000 100000", "user/shell/cpu.max": "max 100000"}, 4),
+        ("0::/../other", {"cpu.max": "200000 100000"}, 2),
+        ("4:cpu,cpuacct:/", {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
+        ("4:cpu,cpuacct:/", {"cpu/cpu.cfs_quota_us": "200000", "cpu/cpu.cfs_period_us": "100000"}, 2),
+        ("4:cpu:/a:b", {"cpu/a:b/cpu.cfs_quota_us": "500000", "cpu/a:b/cpu.cfs_period_us": "100000"}, 5),
+        ("3:memory:/a\n0::/", {"cpu.max": "200000 100000", "memory/a/cpu.max": "100000 100000"}, 2),
+    ],
+)
+def test_the_control_group_s_quota(tmp_path, own, files, cores):
+    (tmp_path / "own").write_text(own + "\n")
+    written(tmp_path / "groups", files)
+    assert imgops.threads._cgroup_quota(tmp_path / "groups", tmp_path / "own") == cores
+
+
+def test_no_control_groups_at_all(tmp_path):
+    assert imgops.threads._cgroup_quota(tmp_path / "none", tmp_path / "neither") is None
+
+
+@parallel
+def test_the_default_heeds_the_quota_and_omp_num_threads(monkeypatch):
+    state = imgops.threads._State
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(state, "chosen", None)
+    for quota, expected in ((1, 1), (None, None)):
+        monkeypatch.setattr(state, "default", None)
+        monkeypatch.setattr(imgops.threads, "_cgroup_quota", lambda quota=quota: quota)
+        assert imgops.get_num_threads() == (expected or min(imgops.threads._threads.max_threads(), cores_allowed()))
+    # What the user sets holds against the quota.
+    monkeypatch.setattr(state, "default", None)
+    monkeypatch.setattr(imgops.threads, "_cgroup_quota", lambda: 1)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert imgops.get_num_threads() == imgops.threads._threads.max_threads()
+
+
+def cores_allowed():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity on this system")
+def test_the_default_heeds_the_affinity():
+    run = run_python(
+        """
+        import os
+        os.environ.pop("OMP_NUM_THREADS", None)
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        import imgops
+        print(imgops.get_num_threads())
+        """
+    )
+    assert run.stdout.strip() == "1", run.stderr
+
+
 def test_show_config_tells_of_openmp_and_the_level(capsys):
     returned = imgops.show_config()
     told = (capsys.readouterr().out + (str(returned) if returned is not None else "")).lower()
@@ -235,6 +306,30 @@ def test_the_interpreter_lock_is_released():
     finally:
         done.set()
         thread.join()
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="an interpreter with a global lock")
+def test_the_lock_stays_off_in_free_threaded_python():
+    run = run_python("import sys, imgops; print(sys._is_gil_enabled())", PYTHON_GIL="")
+    assert run.stdout.strip() == "False", run.stderr
+
+
+def test_many_threads_make_and_use_the_cached_plans_at_once():
+    """More plans than the cache holds, from several threads: each result is that of its own sizes."""
+    x = values((5, 7), "f4", 0)
+    sizes = [(1 + i % 23, 1 + i % 19) for i in range(437)]
+    expected = [imgops.resample(x, size) for size in sizes]
+    start = threading.Barrier(4)
+
+    def work(offset):
+        start.wait()
+        order = sizes[offset:] + sizes[:offset]
+        return [imgops.resample(x, size) for size in order]
+
+    with ThreadPoolExecutor(4) as pool:
+        for offset, results in zip((0, 100, 200, 300), pool.map(work, (0, 100, 200, 300)), strict=True):
+            for result, wanted in zip(results, expected[offset:] + expected[:offset], strict=True):
+                assert_same_bits(result, wanted)
 
 
 def test_hashes_of_one_run_are_stable():
