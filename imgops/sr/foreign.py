@@ -10,11 +10,12 @@ from fractions import Fraction
 import numpy as np
 
 from .. import _checks
-from . import ncnn, reach
+from . import engine, ncnn, reach
 from .graph import Graph, read_bytes, read_graph
 
 MAX_SCALE = 16
 # Sides of the input, and numbers that size something, of networks that somebody made.
+_LEAST_SIDE = 8
 _MAX_SIDE = 2**14
 _MAX_WINDOW = 2**12
 _MAX_ELEMENTS = 2**28
@@ -25,8 +26,8 @@ _REFUSED = frozenset(("Loop", "Scan", "SequenceMap", "StringConcat", "StringSpli
 # Operators whose constants are no weights.
 _SIZED = frozenset(("Clip", "Pad", "Resize", "Upsample"))
 _DOMAINS = frozenset(("", "com.microsoft"))
-# The mean difference from the enlarged picture up to which a network is thought to know its range of values.
-_NEAR = 0.15
+# The mean difference from the enlarged picture, by that of a flat one, up to which a network is taken to enlarge.
+_NEAR = 0.4
 # Two sizes of pictures to try a network on, small ones first: many multiples of what networks want, tall and wide.
 _TRIALS = (((16, 32), (32, 16)), ((64, 96), (96, 64)))
 
@@ -52,7 +53,7 @@ class ModelSpec:
     halo : int or None
         Input samples beside a tile that its output reads; None if only the whole picture will do, or it is not known.
     value_range : (float, float)
-        Black and white: (0, 1), (0, 255) or (-1, 1).
+        Black and white: (0, 1) or (0, 255).
     padding : str
         "own": the network pads at the picture's border itself, its output has scale times the input's size. "valid":
         the input brings `halo` more samples on each side than the output has.
@@ -223,12 +224,13 @@ class _Look:
             declared = shape[1 if layout == "NCHW" else 3]
             counts = [declared] if isinstance(declared, int) else [3, 1, 4]
             sides = shape[2:] if layout == "NCHW" else shape[1:3]
+            # A side of 3 samples is no picture's: it is the channels.
+            if any(isinstance(side, int) and side < _LEAST_SIDE for side in sides):
+                continue
             for count in counts:
                 if count in _CHANNELS and not self._contradicts(layout, count):
-                    # A side of 3 samples is no picture's: it is the channels.
-                    tiny = any(isinstance(side, int) and side in _CHANNELS for side in sides)
                     free = not isinstance(declared, int)
-                    found.append((tiny, (layout, count) not in hints, free, len(found), layout, count))
+                    found.append(((layout, count) not in hints, free, len(found), layout, count))
         if not found:
             required = "a model must take pictures of 1, 3 or 4 channels"
             window = " and ".join(f"convolutions of {count}" for _, count in sorted(hints))
@@ -299,7 +301,7 @@ class _Look:
         metadata = self._graph.metadata
         kind, skip = metadata["imgops.kind"], metadata.get("imgops.skip")
         numbers = [metadata.get(f"imgops.{key}", "") for key in ("scale", "halo")]
-        if kind != "luma residual" or skip not in ("linear", "cubic", "nearest", "lanczos3"):
+        if kind != "luma residual" or skip not in ("nearest", "linear", "cubic"):
             self._refuse("metadata must name a kind of model that is known", f"kind {kind!r} with skip {skip!r}")
         if not all(text.isascii() and text.isdecimal() and len(text) < 4 for text in numbers):
             self._refuse("metadata must have scale and halo", f"{numbers[0]!r} and {numbers[1]!r}")
@@ -308,7 +310,7 @@ class _Look:
             self._refuse(f"a model's scale must be from 1 to {MAX_SCALE}", scale)
         spec = self._spec(data, metadata.get("imgops.name") or name, "luma", "NCHW")
         spec.update(scale=scale, halo=halo, padding="valid", kind=kind, skip=skip)
-        trial = _trial(data, self._source, optional=True)
+        trial = _trial(data, self._source)
         if trial is not None:
             try:
                 made = trial.run(np.zeros((1, 1, 2 * halo + 3, 2 * halo + 5), spec["dtype"])).shape
@@ -322,7 +324,7 @@ class _Look:
     def picture(self, data, name):
         """The spec of a network from picture to picture."""
         candidates = self._candidates()
-        trial = _trial(data, self._source, optional=True)
+        trial = _trial(data, self._source)
         if trial is None:
             return self._untried(data, name, *candidates[0])
         failures = []
@@ -358,13 +360,13 @@ class _Look:
     def _untried(self, data, name, layout, count):
         """What the graph alone tells, where ONNX Runtime is not installed."""
         found = self._reach(layout)
-        if found is None or found.scale is None or found.scale.denominator != 1 or found.layout != layout:
+        if found is None or None in (found.scale, found.lost) or found.layout != layout:
             _checks.needs_onnxruntime(self._source)
-        low, high = found.height.low, found.height.high
-        own = low <= 0 <= high or low == high
         spec = self._spec(data, name, _CHANNELS[count], layout)
-        spec.update(scale=self._whole(found.scale), fixed_size=self._fixed_size(layout), halo=found.halo)
-        spec.update(step=found.multiple, multiple=found.multiple, padding="own" if own else "valid")
+        spec.update(scale=self._whole(found.scale), fixed_size=self._fixed_size(layout))
+        spec.update(step=found.multiple, multiple=found.multiple, minimum=found.multiple, halo=found.halo)
+        if found.lost:
+            spec.update(padding="valid", halo=self._lost(found.lost, found.scale), minimum=2 * int(found.lost) + 1)
         spec.update(value_range=self._declared_range() or (0.0, 1.0))
         return ModelSpec(**spec, notes=("not tried, since the package onnxruntime is not installed",))
 
@@ -372,6 +374,13 @@ class _Look:
         if scale.denominator != 1 or not 1 <= scale <= MAX_SCALE:
             self._refuse(f"a model's scale must be a whole number from 1 to {MAX_SCALE}", scale)
         return int(scale)
+
+    def _lost(self, lost, scale):
+        """Input samples on each side that the output does not show."""
+        if lost.denominator != 1 or lost < 0:
+            found = f"an output that is {2 * lost * scale} samples smaller"
+            self._refuse(f"the output must be {scale} times the input, or smaller by the same on each side", found)
+        return int(lost)
 
     def _tried(self, data, name, layout, count, sizes, trial):
         scale = self._whole(sizes.scale)
@@ -383,11 +392,7 @@ class _Look:
         if found is not None:
             spec.update(halo=found.halo, step=found.multiple)
         if sizes.lost:
-            lost = Fraction(sizes.lost, 2 * scale)
-            if lost.denominator != 1:
-                found = f"an output that is {sizes.lost} samples smaller"
-                self._refuse(f"the output must be {scale} times the input, or smaller by the same on each side", found)
-            spec.update(halo=int(lost), padding="valid")
+            spec.update(halo=self._lost(Fraction(sizes.lost, 2 * scale), scale), padding="valid")
         notes = []
         spec["value_range"] = self._declared_range() or self._tried_range(trial, spec, notes)
         if spec.get("halo") is None:
@@ -401,17 +406,15 @@ class _Look:
         picture = _test_picture(height + 2 * halo, width + 2 * halo, _COUNTS[spec["channels"]])
         inner = picture[halo : halo + height, halo : halo + width]
         expected = inner.repeat(spec["scale"], 0).repeat(spec["scale"], 1)
-        differences = {}
-        for low, high in ((0.0, 1.0), (0.0, 255.0), (-1.0, 1.0)):
+        flat = np.abs(expected - expected.mean((0, 1))).mean()
+        for white in (1.0, 255.0):
             try:
-                made = trial.run(_given(picture * (high - low) + low, spec["layout"], spec["dtype"]))
+                made = trial.run(_given(picture * white, spec["layout"], spec["dtype"]))
             except _CannotRun as error:
                 self._refuse("ONNX Runtime must be able to run the model", str(error))
             made = _taken(made, spec["layout"]).astype(np.float64)
-            if made.shape == expected.shape and np.isfinite(made).all():
-                differences[low, high] = float(np.abs((made - low) / (high - low) - expected).mean())
-            if differences.get((low, high), np.inf) <= _NEAR:
-                return (low, high)
+            if made.shape == expected.shape and np.abs(made / white - expected).mean() <= _NEAR * flat:
+                return (0.0, white)
         notes.append("its output is unlike the input enlarged; its values are taken to be 0 to 1")
         return (0.0, 1.0)
 
@@ -521,14 +524,11 @@ class _Trial:
         return made
 
 
-def _trial(data, source, optional):
+def _trial(data, source):
     """Something to run the model with; None where ONNX Runtime is not installed."""
-    try:
-        import onnxruntime
-    except ImportError:
-        if optional:
-            return None
-        _checks.needs_onnxruntime(source)
+    onnxruntime = engine.onnxruntime()
+    if onnxruntime is None:
+        return None
     options = onnxruntime.SessionOptions()
     # Errors come as exceptions; what it logs beside them is the same again.
     options.log_severity_level = 4

@@ -7,7 +7,7 @@ Rounding to whole samples is left to the end: the input's grid is a part of ever
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -27,35 +27,44 @@ _POINTWISE = frozenset((
 # Of these, the ones whose further inputs have a number for each channel.
 _BY_CHANNEL = frozenset(("BatchNormalization", "DequantizeLinear", "QuantizeLinear"))
 _WINDOWS = frozenset(("Conv", "MaxPool", "AveragePool", "LpPool"))
+# What exporters write for the end of an axis is at least this.
+_END = 2**31 - 1
 _LAYOUTS = {(0, 3, 1, 2): "NCHW", (0, 2, 3, 1): "NHWC"}
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The three numbers of one axis, and the coarsest sampling on the way there in input samples."""
+    """The three numbers of one axis, and two more, all but `ratio` in input samples.
+
+    `step` is the coarsest sampling on the way there; the tensor's length is ratio * (input's length + growth).
+    """
 
     ratio: Fraction = Fraction(1)
     low: Fraction = Fraction(0)
     high: Fraction = Fraction(0)
     step: Fraction = Fraction(1)
+    growth: Fraction = Fraction(0)
 
-    def read(self, before, after):
-        """After an operator that reads so many samples more on either side of those that it makes."""
-        return Axis(self.ratio, self.low - before / self.ratio, self.high + after / self.ratio, self.step)
+    def read(self, before, after, growth=0):
+        """After an operator that reads so many samples more on either side, and makes so many more than it has."""
+        low, high, growth = (Fraction(number) / self.ratio for number in (before, after, growth))
+        return replace(self, low=self.low - low, high=self.high + high, growth=self.growth + growth)
 
     def scaled(self, factor):
         ratio = self.ratio * factor
         if factor > 1 and self.ratio < 1:
             # Whole samples of a grid that is coarser than the input's.
             slack = 1 / self.ratio
-            return Axis(ratio, self.low - slack, self.high + slack, self.step)
-        return Axis(ratio, self.low, self.high, max(self.step, 1 / ratio))
+            return replace(self, ratio=ratio, low=self.low - slack, high=self.high + slack)
+        # Lengths round down; those of the input are multiples of `step`.
+        growth = math.floor(self.growth * ratio) / ratio
+        return replace(self, ratio=ratio, step=max(self.step, 1 / ratio), growth=growth)
 
     def joined(self, other):
-        if self.ratio != other.ratio:
-            raise Unknown(f"pictures of {self.ratio} and {other.ratio} times the size together")
+        if (self.ratio, self.growth) != (other.ratio, other.growth):
+            raise Unknown("pictures of two sizes together")
         step = Fraction(math.lcm(math.ceil(self.step), math.ceil(other.step)))
-        return Axis(self.ratio, min(self.low, other.low), max(self.high, other.high), step)
+        return replace(self, low=min(self.low, other.low), high=max(self.high, other.high), step=step)
 
 
 @dataclass(frozen=True)
@@ -75,6 +84,11 @@ class Reach:
     def halo(self):
         """Input samples beside a part that its output reads."""
         return max(0, *(math.ceil(side) for axis in (self.height, self.width) for side in (-axis.low, axis.high)))
+
+    @property
+    def lost(self):
+        """Input samples on each side that the output does not show, a Fraction, or None where the axes differ."""
+        return -self.height.growth / 2 if self.height.growth == self.width.growth else None
 
     @property
     def multiple(self):
@@ -211,7 +225,8 @@ def _window(node, picture, inputs, _):
 
     def read(axis, index):
         size, stride, begin = (sizes[index] - 1) * dilations[index] + 1, strides[index], pads[index]
-        return axis.read(begin, size - begin - stride).scaled(Fraction(1, stride))
+        growth = begin + pads[index - 2] - size + stride
+        return axis.read(begin, size - begin - stride, growth).scaled(Fraction(1, stride))
 
     return picture.each(read)
 
@@ -231,8 +246,9 @@ def _window_attributes(node, sizes):
             raise Unknown(f"{node.op} with auto_pad and strides")
         total = [(size - 1) * dilation for size, dilation in zip(sizes, dilations, strict=True)]
         pads = [n // 2 if auto == "SAME_UPPER" else n - n // 2 for n in total]
+        pads += [n - pad for n, pad in zip(total, pads, strict=True)]
     elif auto == "VALID":
-        pads = [0, 0]
+        pads = [0, 0, 0, 0]
     return strides, dilations, pads
 
 
@@ -247,7 +263,8 @@ def _transposed(node, picture, inputs, _):
 
     def spread(axis, index):
         size, stride, begin = (sizes[index] - 1) * dilations[index] + 1, strides[index], pads[index]
-        grown = axis.read(Fraction(size - stride - begin, stride), Fraction(begin, stride))
+        growth = Fraction(size - begin - pads[index - 2], stride) - 1
+        grown = axis.read(Fraction(size - stride - begin, stride), Fraction(begin, stride), growth)
         return grown.scaled(Fraction(stride))
 
     return picture.each(spread)
@@ -332,31 +349,33 @@ def _pad(node, picture, inputs, opset):
         raise Unknown("Pad of channels")
     if node.attributes.get("mode") == "wrap":
         raise Unknown("Pad from the other side")
-    return picture.each(lambda axis, index: axis.read(pads[spatial[index]], -pads[spatial[index]]))
+    sides = [(pads[axis], pads[axis + 4]) for axis in spatial]
+    return picture.each(lambda axis, index: axis.read(sides[index][0], -sides[index][0], sum(sides[index])))
 
 
 def _slice(node, picture, inputs, opset):
     if opset < 10:
-        starts, axes, steps = node.attributes.get("starts"), node.attributes.get("axes"), None
+        starts, ends, axes = (node.attributes.get(name) for name in ("starts", "ends", "axes"))
+        steps = None
     else:
-        _, starts, _, axes, steps = [*inputs, None, None, None, None][:5]
-    for value, name in ((starts, 1), (axes, 3), (steps, 4)):
+        _, starts, ends, axes, steps = [*inputs, None, None, None, None][:5]
+    for value, name in ((starts, 1), (ends, 2), (axes, 3), (steps, 4)):
         if value is None and len(node.inputs) > name and node.inputs[name]:
             raise Unknown("Slice from a computed place")
-    if starts is None:
+    if starts is None or ends is None:
         raise Unknown("Slice from a computed place")
-    starts = [int(n) for n in np.asarray(starts).reshape(-1)]
+    starts, ends = ([int(n) for n in np.asarray(values).reshape(-1)] for values in (starts, ends))
     axes = range(len(starts)) if axes is None else [int(n) for n in np.asarray(axes).reshape(-1)]
     steps = [1] * len(starts) if steps is None else [int(n) for n in np.asarray(steps).reshape(-1)]
-    if not len(starts) == len(axes) == len(steps):
+    if not len(starts) == len(ends) == len(axes) == len(steps):
         raise Unknown("Slice of unequal lists")
-    changes = {axis % 4: (start, step) for axis, start, step in zip(axes, starts, steps, strict=True)}
+    changes = {axis % 4: change for axis, *change in zip(axes, starts, ends, steps, strict=True)}
 
     def cut(axis, index):
-        start, step = changes.get(_spatial(picture)[index], (0, 1))
-        if start < 0 or step < 1:
-            raise Unknown("Slice from the end")
-        return axis.read(-start, start + 1 - step).scaled(Fraction(1, step))
+        start, end, step = changes.get(_spatial(picture)[index], (0, _END, 1))
+        if start < 0 or step < 1 or 0 <= end < _END:
+            raise Unknown("Slice of a fixed size")
+        return axis.read(-start, start + 1 - step, min(end, 0) - start).scaled(Fraction(1, step))
 
     return picture.each(cut)
 
