@@ -1366,12 +1366,6 @@ def sr_pixels(function, x):
     return array
 
 
-def sr_metadata(name, key, found, required):
-    raise ValueError(
-        f"{name}: {key} in the metadata of a model must be {required}; got {found!r}; export the model again"
-    )
-
-
 def sr_needs_runtime(name, found):
     raise ImportError(
         f"{name}: the package onnxruntime is required, since plain NumPy does not have {found}; it could not be "
@@ -1390,10 +1384,12 @@ def sr_not_runnable(name, error, shape=None):
 
 
 def sr_result(name, expected, found):
-    raise ValueError(
-        f"{name}: the model's output must have shape {expected} here; got {found}; pass a model whose output is the "
-        f"enlarged picture"
-    )
+    """Raise where a model's output is not the enlarged picture."""
+    if tuple(found) != expected:
+        raise ValueError(
+            f"{name}: the model's output must have shape {expected} here; got {tuple(found)}; pass a model whose "
+            f"output is the enlarged picture"
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 import numpy as np
 
-# Rounds of the fill beyond the network's halo: what the enlarged pixels at the rim of the visible ones read besides.
-_BEYOND = 2
+# A fill goes as far as a network looks, but not farther than this.
+_ROUNDS = 16
 
 
 def reach(halo):
-    """Pixels beside a tile and its halo that a fill looks at, one for each of its rounds."""
-    return halo + _BEYOND
+    """Pixels that a fill looks at beside a pixel."""
+    # What the enlarged pixels at the rim of the visible ones read besides, and the means that all begins with.
+    return (_ROUNDS if halo is None else min(halo, _ROUNDS)) + 3
 
 
 def inside(margin, shape):
@@ -16,13 +17,13 @@ def inside(margin, shape):
     return tuple(slice(margin, length - margin) for length in shape)
 
 
-def filled(colours, opacity, rounds):
+def filled(colours, opacity, reach):
     """Colours (C, h, w) with those of transparent pixels replaced by what is visible beside them.
 
-    A pixel keeps its colour by the part that its opacity is of the largest one around it, and has for the rest the mean
-    of its neighbours weighted by theirs. What has no visible neighbours gets the mean of those that have some, in so
-    many `rounds`, one pixel further in each; what is still farther away becomes 0. So visible areas stay as they are,
-    of any even opacity, and a network sees no edges that nobody sees.
+    A pixel keeps its colour by the part that its opacity is of the largest one around it, and has for the rest the
+    mean of its neighbours weighted by theirs. What has no visible neighbours gets the mean of those that have some, one
+    pixel further in each of several rounds; what is still farther away becomes 0. So visible areas stay as they are, of
+    any even opacity, and a network sees no edges that nobody sees. No pixel depends on others farther away than `reach`.
     """
     weights = _sums(opacity)
     known = weights > 0
@@ -31,7 +32,7 @@ def filled(colours, opacity, rounds):
     doubt = 1 - opacity / np.where(highest > 0, highest, np.float32(1))
     # Exactly the pixel's own colour where there is no doubt.
     result = np.where(known, colours + doubt * (means - colours), np.float32(0))
-    for _ in range(rounds):
+    for _ in range(reach - 1):
         if known.all():
             break
         counts = _sums(known.astype(np.float32))

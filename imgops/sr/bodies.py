@@ -7,6 +7,7 @@ that the residual is added to. Its input has (1, 1, H + 2 halo, W + 2 halo), lum
 """
 
 import functools
+from importlib import resources
 
 import numpy as np
 
@@ -14,47 +15,43 @@ from .. import _checks
 from ..blocks import depth_to_space
 from ..resampling import ResamplePlan
 from .engine import Engine
+from .graph import read_graph
 
-KIND = "luma residual"
-# Beyond the part that is enlarged, for resample's widest filter here, the cubic one.
-_SKIP_REACH = 2
+# Pixels beside a part that resample's widest filter here, the cubic one, reads.
+SKIP_REACH = 2
 
 
 class LumaResidual:
-    """A network whose tiles read `halo` pixels more on every side, the picture's edge repeated.
+    """A network that makes a residual of luma.
 
     Attributes
     ----------
-    scale, halo : int
-    name : str
-    repeats_edge : bool
-        Whether tiles read on outside of the picture, where its edge repeats, or end with it.
+    scale : int
+    halo : int
+        Pixels beside a part that its result reads.
+    inset : int
+        Pixels that the result is smaller by on each side; where they lie outside of the picture, its edge repeats.
     window : None
-        Tiles may have any size.
-    multiple : int
-        Where tiles may begin.
+        The size that every input must have.
+    step, multiple, minimum : int
+        Inputs begin at multiples of `step`, and have sides that are multiples of `multiple`, at least `minimum`.
+    takes_alpha : bool
+        Whether the network enlarges alpha beside colours.
     pixel_bytes : int
-        Memory that a tile takes, by input pixels.
+        Memory that a pixel of a tile takes.
     """
 
-    repeats_edge = True
-    window = None
-    multiple = 1
+    window, step, multiple, minimum, takes_alpha = None, 1, 1, 1, False
 
-    def __init__(self, model, graph, name):
-        self.name = name
-        facts = graph.metadata
-        self.scale = _number(name, facts, "imgops.scale", 1, 16)
-        self.halo = _number(name, facts, "imgops.halo", 0, 256)
-        self.skip = facts.get("imgops.skip", "linear")
-        if self.skip not in ("nearest", "linear", "cubic") or len(graph.inputs) != 1 or len(graph.outputs) != 1:
-            _checks.sr_metadata(name, "imgops.skip", self.skip, "'nearest', 'linear' or 'cubic', one input, one output")
-        self.engine = Engine(model, graph, name)
-        widths = [len(array) for array in graph.initializers.values() if array.ndim == 4]
-        self.pixel_bytes = 4 * (4 * max(widths, default=1) + 8 * self.scale**2)
+    def __init__(self, model, name, scale, halo, skip):
+        graph = read_graph(model)
+        self.scale, self.halo, self.inset = scale, halo, halo
+        self._name, self._skip = name, skip
+        self.engine = Engine(model, name, graph)
+        self.pixel_bytes = network_bytes(graph, scale)
 
     def enlarge(self, planes, weights, gains, white, threads):
-        """Planes (C, h + 2 halo, w + 2 halo) enlarged to (C, scale h, scale w), neither clipped nor rounded.
+        """Planes (C, h + 2 inset, w + 2 inset) enlarged to (C, scale h, scale w), neither clipped nor rounded.
 
         `weights` of the planes make the luma; `gains` are 0 for planes that get no residual. `white` is the code of 1.
         """
@@ -62,37 +59,43 @@ class LumaResidual:
         # NaN stays where the picture has it, instead of all around.
         np.nan_to_num(luma, copy=False, nan=0)
         residual = self.engine.run(luma[None, None], threads)
-        height, width = (length - 2 * self.halo for length in luma.shape)
-        expected = (1, self.scale**2, height, width)
-        if residual.shape != expected:
-            _checks.sr_result(self.name, expected, residual.shape)
+        height, width = (length - 2 * self.inset for length in luma.shape)
+        _checks.sr_result(self._name, (1, self.scale**2, height, width), residual.shape)
         residual = depth_to_space(residual, self.scale, data_format="NCHW", num_threads=1)[0, 0]
         residual *= np.float32(white)
-        result = _skip(planes, self.skip, self.scale, self.halo)
+        result = enlarged_by_resample(planes, self._skip, self.scale, self.inset)
         for plane, gain in zip(result, gains, strict=True):
             if gain:
                 plane += residual
         return result
 
 
-def _number(name, facts, key, least, most):
-    text = facts.get(key, "")
-    if not (text.isascii() and text.isdigit() and len(text) < 5 and least <= int(text) <= most):
-        _checks.sr_metadata(name, key, text, f"a whole number from {least} to {most}")
-    return int(text)
+@functools.lru_cache(8)
+def embedded(name, scale):
+    """The embedded model of a name and scale."""
+    file = f"{name}_x{scale}.onnx"
+    data = resources.files("imgops.sr").joinpath("models", file).read_bytes()
+    facts = read_graph(data).metadata
+    return LumaResidual(data, file, scale, int(facts["imgops.halo"]), facts["imgops.skip"])
 
 
-def _skip(planes, mode, scale, margin):
-    """What `margin` pixels lie around, enlarged by resample as a part of the picture."""
-    if margin < _SKIP_REACH:
-        planes = np.pad(planes, ((0, 0), *[(_SKIP_REACH - margin,) * 2] * 2), mode="edge")
-        margin = _SKIP_REACH
-    window, part = _skip_window(planes.shape, mode, scale, margin)
+def network_bytes(graph, scale):
+    """About the memory that a pixel takes in a network: a few of its widest layers, and one after the enlargement."""
+    widths = [max(array.shape[:2]) for array in graph.initializers.values() if array.ndim == 4]
+    return 4 * max(widths, default=1) * (4 + scale**2)
+
+
+def enlarged_by_resample(planes, mode, scale, margin):
+    """Planes but for a margin of so many pixels on each side, enlarged as a part of the whole."""
+    missing = max(0, SKIP_REACH - margin)
+    if missing:
+        planes = np.pad(planes, ((0, 0), (missing, missing), (missing, missing)), mode="edge")
+    window, part = _window(planes.shape, mode, scale, margin + missing)
     return window(planes[part], num_threads=1)
 
 
 @functools.lru_cache(64)
-def _skip_window(shape, mode, scale, margin):
+def _window(shape, mode, scale, margin):
     plan = ResamplePlan(shape, scale=(scale, scale), axes=(1, 2), mode=mode)
     region = (slice(0, shape[0]), *(slice(scale * margin, scale * (length - margin)) for length in shape[1:]))
     return plan.window(region), plan.input_region(region)

@@ -1,12 +1,13 @@
 """What runs a network: sessions of ONNX Runtime, or NumPy where that is not installed."""
 
+import contextlib
 import threading
 import warnings
 
 import numpy as np
 
 from .. import _checks
-from .numpy_network import NumpyNetwork
+from .numpy_network import NumpyNetwork, one_blas_thread
 
 SLOWER = (
     "the package onnxruntime is not installed: super-resolution runs in plain NumPy, with the same result but slower; "
@@ -34,30 +35,29 @@ def slower_notice():
 
 
 class Engine:
-    """A model's graph, ready to run on one array at a time, from several threads if need be.
+    """A model with one input and one output, ready to run, from several threads if need be.
 
     Parameters
     ----------
     model : bytes
         An ONNX file.
-    graph : Graph
-        The same, as `graph.read_graph` reads it.
     name : str
         Of the model, for messages.
+    graph : Graph, optional
+        The same model as `graph.read_graph` reads it, if it is one that NumPy can run.
     """
 
-    def __init__(self, model, graph, name):
+    def __init__(self, model, name, graph=None):
         self._model, self._graph, self._name = model, graph, name
         self._lock = threading.Lock()
         self._runners = {}
-        self.input, self.output = graph.inputs[0], graph.outputs[0]
 
-    @property
-    def in_numpy(self):
-        return onnxruntime() is None
+    def working(self):
+        """The context for calls of `run` from several threads."""
+        return contextlib.nullcontext() if onnxruntime() else one_blas_thread()
 
     def run(self, x, num_threads=1):
-        """The graph's output for an input array; `num_threads` within each of its operators."""
+        """The model's output for an input array; `num_threads` within each of its operators."""
         with self._lock:
             runner = self._runners.get(num_threads)
             if runner is None:
@@ -70,6 +70,8 @@ class Engine:
             notice = slower_notice()
             if notice:
                 warnings.warn(notice, RuntimeWarning, stacklevel=2)
+            if self._graph is None:
+                _checks.needs_onnxruntime(self._name)
             return NumpyNetwork(self._graph, self._name)
         options = runtime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = num_threads, 1
@@ -79,11 +81,11 @@ class Engine:
             session = runtime.InferenceSession(self._model, options, providers=["CPUExecutionProvider"])
         except Exception as error:
             _checks.sr_not_runnable(self._name, error)
-        names = [self.output.name], self.input.name
+        name = session.get_inputs()[0].name
 
         def runner(x):
             try:
-                return session.run(names[0], {names[1]: x})[0]
+                return session.run(None, {name: x})[0]
             except Exception as error:
                 return _checks.sr_not_runnable(self._name, error, np.shape(x))
 

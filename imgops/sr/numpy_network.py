@@ -3,6 +3,10 @@
 Of ONNX's operators it has those of the embedded models: Conv without padding, Relu, Add, Cast, and Slice for crops.
 """
 
+import contextlib
+import ctypes
+import threading
+
 import numpy as np
 
 from .. import _checks
@@ -10,6 +14,8 @@ from .. import _checks
 # Rows of a convolution are worked on in blocks whose unfolded input takes about so many bytes, to stay in the cache.
 _BLOCK_BYTES = 2**20
 _SLICE_ALL = np.iinfo(np.int32).max
+# As NumPy's own builds and those of distributions name OpenBLAS's functions.
+_BLAS_NAMES = ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "openblas_{}_num_threads")
 
 
 class NumpyNetwork:
@@ -85,6 +91,44 @@ class NumpyNetwork:
         for step, names, result in self._steps:
             values[result] = step(*(values[name] for name in names))
         return values[self._output][None]
+
+
+class _Blas:
+    lock = threading.Lock()
+    users = 0
+    before = 1
+
+
+@contextlib.contextmanager
+def one_blas_thread():
+    """Products of matrices take one thread in this block, if OpenBLAS makes them: tiles have threads of their own."""
+    get, put = _blas_functions()
+    with _Blas.lock:
+        if _Blas.users == 0:
+            _Blas.before = get()
+            put(1)
+        _Blas.users += 1
+    try:
+        yield
+    finally:
+        with _Blas.lock:
+            _Blas.users -= 1
+            if _Blas.users == 0:
+                put(_Blas.before)
+
+
+def _blas_functions():
+    """OpenBLAS's functions that tell and set its number of threads; some that do nothing for other libraries."""
+    core = getattr(np, "_core", None) or np.core
+    try:
+        library = ctypes.CDLL(core._multiarray_umath.__file__)
+    except (OSError, AttributeError):
+        return lambda: 1, lambda _: None
+    for name in _BLAS_NAMES:
+        # Functions of libraries that this one is linked with are found too.
+        if hasattr(library, name.format("set")) and hasattr(library, name.format("get")):
+            return getattr(library, name.format("get")), getattr(library, name.format("set"))
+    return lambda: 1, lambda _: None
 
 
 def _convolved(x, matrix, side, bias):

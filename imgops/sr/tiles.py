@@ -50,9 +50,14 @@ def grid(rows, columns, reach, side, threads):
     return [Tile(row, column) for row in spans[0] for column in spans[1]]
 
 
-def fixed_grid(rows, columns, shape, window, halo):
-    """Tiles that read `window` (height, width) each, of a picture of `shape`, inside of it where it is large enough."""
-    spans = [list(_fixed_cuts(*bounds, shape[axis], window[axis], halo)) for axis, bounds in enumerate((rows, columns))]
+def fixed_grid(rows, columns, shape, window, halo, step):
+    """Tiles that read `window` (height, width) each, of a picture of `shape`, inside of it where it is large enough.
+
+    What they read begins at multiples of `step`.
+    """
+    spans = [
+        list(_fixed_cuts(*bounds, shape[axis], window[axis], halo, step)) for axis, bounds in enumerate((rows, columns))
+    ]
     return [Tile(row, column) for row in spans[0] for column in spans[1]]
 
 
@@ -62,9 +67,10 @@ def _cuts(start, stop, count):
     return list(itertools.pairwise(edges))
 
 
-def _fixed_cuts(start, stop, length, window, halo):
+def _fixed_cuts(start, stop, length, window, halo, step):
+    end_first = -(-max(0, length - window) // step) * step
     while start < stop:
-        first = max(0, min(start - halo, length - window))
+        first = min(max(0, start - halo) // step * step, end_first)
         last = first + window
         end = min(stop, last if last >= length else last - halo)
         yield Span(start, end, first, last)

@@ -2,14 +2,14 @@
 
 import concurrent.futures
 import functools
+import math
 import os
 from dataclasses import dataclass
-from importlib import resources
 
 import numpy as np
 
 from .. import _checks, memory, threads
-from . import alpha, bodies, graph, tiles
+from . import alpha, bodies, engine, tiles
 
 _MODELS = ("best", "fast")
 _SCALES = (2, 3, 4)
@@ -128,16 +128,9 @@ class Upscaler:
         return Bands(self, shape, dtype, premultiply, luminance_first)
 
 
-@functools.lru_cache(8)
-def _embedded(name, scale):
-    file = f"{name}_x{scale}.onnx"
-    data = resources.files("imgops.sr").joinpath("models", file).read_bytes()
-    return bodies.LumaResidual(data, graph.read_graph(data), file)
-
-
 def _network(function, model, scale):
     if model in _MODELS:
-        return _embedded(model, _checks.sr_scale(function, 2 if scale is None else scale, _SCALES, model))
+        return bodies.embedded(model, _checks.sr_scale(function, 2 if scale is None else scale, _SCALES, model))
     facts = os.stat(model)
     network = _loaded(model, facts.st_mtime_ns, facts.st_size)
     if scale is not None:
@@ -147,14 +140,14 @@ def _network(function, model, scale):
 
 @functools.lru_cache(4)
 def _loaded(path, _modified, _size):
-    if not path.lower().endswith((".param", ".bin")):
-        data = graph.read_bytes(path)
-        content = graph.read_graph(data)
-        if content.metadata.get("imgops.kind") == bodies.KIND:
-            return bodies.LumaResidual(data, content, path)
     from . import foreign, foreign_networks
 
-    return foreign_networks.ForeignNetwork(foreign.load_model(path))
+    spec = foreign.load_model(path)
+    if spec.kind == "luma residual":
+        return bodies.LumaResidual(spec.model_bytes, spec.name, spec.scale, spec.halo, spec.skip)
+    if engine.onnxruntime() is None:
+        _checks.needs_onnxruntime(path)
+    return foreign_networks.ForeignNetwork(spec)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -203,20 +196,22 @@ class Bands:
     @property
     def pixel_count(self):
         """Values of the result."""
-        return int(np.prod(self.shape, dtype=object))
+        return math.prod(self.shape)
 
     def rows(self, step=None):
         """(start, stop) of the bands, of about `step` rows each, from top to bottom."""
         # So that what bands read twice is little: what every one of them reads beside it is a part of its own rows.
-        usual = max(2**25 // int(np.prod(self.shape[1:])), 16 * self._network.scale * (self._network.halo + 1))
-        step = step or usual
+        halo = self._network.halo
+        if halo is None or self._network.window:
+            return [(0, self.shape[0])]
+        step = step or max(2**25 // math.prod(self.shape[1:]), 16 * self._network.scale * (halo + 1))
         return [(top, min(top + step, self.shape[0])) for top in range(0, self.shape[0], step)]
 
     def input_rows(self, start, stop):
         """(start, stop) of the input rows that a band reads."""
-        if self._network.window:
-            return 0, self._input_shape[0]
         scale, height = self._network.scale, self._input_shape[0]
+        if self._network.window:
+            return 0, height
         first, last = self._reach(0, start // scale, -(-stop // scale))
         return max(0, first - self._fill), min(height, last + self._fill)
 
@@ -232,13 +227,15 @@ class Bands:
         def work(tile):
             self._make(tile, pixels, top, start, result, inner)
 
-        _in_parallel(work, cells, min(self._threads, len(cells)), progress)
+        with self._network.engine.working():
+            _in_parallel(work, cells, min(self._threads, len(cells)), progress)
         return result
 
     def _grid(self, rows, columns):
         network = self._network
         if network.window:
-            return tiles.fixed_grid(rows, columns, self._input_shape, network.window, network.halo)
+            window, shape = network.window, self._input_shape
+            return tiles.fixed_grid(rows, columns, shape, window, network.halo, network.step)
         if network.halo is None:
             # Every pixel may depend on all others.
             return tiles.grid(rows, columns, self._reach, max(self._input_shape[:2]), 1)
@@ -248,12 +245,13 @@ class Bands:
     def _reach(self, axis, start, stop):
         """What a tile reads along an axis."""
         network, length = self._network, self._input_shape[axis]
-        if network.halo is None:
-            return 0, length
-        first, last = start - network.halo, stop + network.halo
-        if not network.repeats_edge:
-            first, last = max(0, first), min(length, last)
-        return first // network.multiple * network.multiple, -(-last // network.multiple) * network.multiple
+        inset = network.inset
+        halo = length if network.halo is None else network.halo
+        first, last = max(-inset, start - halo), min(length + inset, stop + halo)
+        unit = math.lcm(network.step, network.multiple)
+        first = (first + inset) // unit * unit - inset
+        wanted = max(last - first, network.minimum)
+        return first, first - -wanted // network.multiple * network.multiple
 
     def _side_by_memory(self):
         """None for the usual side, a smaller one where memory is short."""
@@ -261,7 +259,7 @@ class Bands:
         if available is None:
             return None
         count = int(available * _SHARE / self._threads / self._network.pixel_bytes)
-        side = int(max(1, count) ** 0.5) - 2 * self._network.halo
+        side = math.isqrt(max(1, count)) - 2 * self._network.halo
         usual = max(tiles.USUAL_SIDE, 8 * self._network.halo)
         return None if side >= usual == tiles.USUAL_SIDE else max(tiles.LEAST_SIDE, min(side, usual))
 
@@ -302,25 +300,28 @@ class Bands:
                 size = [(span.stop - span.start) * self._network.scale for span in (tile.rows, tile.columns)]
                 return np.zeros((len(planes), *size), np.float32)
             colours = alpha.filled(colours, opacity, self._fill)
-        made = self._coloured(colours[(slice(None), *inside)], tile, threads_inside)
-        grey = _Colours.of(1, False)
-        made_opacity = self._made(opacity[inside][None], tile, grey, threads_inside)
-        alpha.bound(made_opacity[0], opacity, tile, self._fill, self._network.scale)
+        colours, grey = colours[(slice(None), *inside)], opacity[inside][None]
+        if self._network.takes_alpha:
+            made = self._coloured(np.concatenate([colours, grey]), tile, threads_inside)
+        else:
+            made_grey = self._made(grey, tile, _Colours.of(1, False), threads_inside)
+            made = np.concatenate([self._coloured(colours, tile, threads_inside), made_grey])
+        alpha.bound(made[-1], opacity, tile, self._fill, self._network.scale)
         if self._premultiply:
-            seen = made_opacity[0] > 0 if self._dtype.kind == "f" else np.rint(made_opacity[0]) > 0
-            made *= seen
-        return np.concatenate([made, made_opacity])
+            made[:-1] *= made[-1] > 0 if self._dtype.kind == "f" else np.rint(made[-1]) > 0
+        return made
 
     def _coloured(self, planes, tile, threads_inside):
         return self._made(planes, tile, self._colours, threads_inside)
 
     def _made(self, planes, tile, colours, threads_inside):
         made = self._network.enlarge(planes, colours.weights, colours.gains, self._white, threads_inside)
-        scale, network = self._network.scale, self._network
-        if not network.repeats_edge or network.multiple > 1 or network.window:
-            top, left = ((span.start - span.first) * scale for span in (tile.rows, tile.columns))
-            height, width = ((span.stop - span.start) * scale for span in (tile.rows, tile.columns))
-            made = made[:, top : top + height, left : left + width]
+        scale, inset = self._network.scale, self._network.inset
+        part = [
+            slice((span.start - span.first - inset) * scale, (span.stop - span.first - inset) * scale)
+            for span in (tile.rows, tile.columns)
+        ]
+        made = made[(slice(None), *part)]
         return np.clip(made, 0, self._white, out=made)
 
 
