@@ -20,6 +20,7 @@ from . import _dtypes
 DATA_FORMATS = ("NHWC", "NCHW", "NCHW_VECT_C")
 BLOCK_MODES = ("DCR", "CRD")
 RESAMPLE_MODES = ("nearest", "linear", "cubic", "lanczos3")
+UPSCALE_METHODS = ("sr", *RESAMPLE_MODES)
 ROUNDINGS = ("floor", "ceil", "half_down", "half_up")
 _MODE_SYNONYMS = {"bilinear": "linear", "bicubic": "cubic"}
 _ROUNDING_SYNONYMS = {"round_prefer_floor": "half_down", "round_prefer_ceil": "half_up"}
@@ -727,7 +728,7 @@ def picture_size(function, value):
 
 
 def picture_method(function, value):
-    return name_of(function, "method", value, RESAMPLE_MODES, _MODE_SYNONYMS)
+    return name_of(function, "method", value, UPSCALE_METHODS, _MODE_SYNONYMS)
 
 
 def picture_enlargement(function, value):
@@ -1364,6 +1365,30 @@ def sr_pixels(function, x):
     if 0 in array.shape:
         raise ValueError(f"{function}: pixels must not be empty; got shape {array.shape}; pass at least one pixel")
     return array
+
+
+def sr_options(function, method, **options):
+    """Refuse what only super-resolution has."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(
+                f"{function}: {name} is defined for method='sr'; got {name}={value!r} with method={method!r}; leave "
+                f"{name} out"
+            )
+
+
+def sr_image(function, mode, linear_light):
+    """Refuse what super-resolution cannot do with an image of a mode."""
+    if flag(function, "linear_light", linear_light):
+        raise ValueError(
+            f"{function}: linear_light=True has no meaning with method='sr', whose networks take code values; got "
+            f"both; leave linear_light out, or pass method='linear'"
+        )
+    if mode in ("I", "F"):
+        raise ValueError(
+            f"{function}: method='sr' needs an image whose white is known, of 8 or 16 bits; got mode {mode!r}; convert "
+            f"the image, or choose another method, such as 'linear'"
+        )
 
 
 def sr_needs_runtime(name, found):

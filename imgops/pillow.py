@@ -176,9 +176,7 @@ def resize(
         result = form.image(pixels)
     else:
         result = _resize(image, request, form)
-    result.info.update(image.info)
-    if has_key and not nearest and form.mode in ("LA", "RGBA"):
-        del result.info["transparency"]
+    result = _with_info(image, result, form, nearest)
     if result.mode == "P":
         result.putpalette(image.getpalette(image.palette.mode), image.palette.mode)
     return result
@@ -195,7 +193,18 @@ def resize_colour16(pixels, size, *, mode="linear", linear_light=False, premulti
     return result
 
 
-def upscale(image, scale, *, method="linear", linear_light=False, premultiply=True, num_threads=None):
+def upscale(
+    image,
+    scale,
+    *,
+    method="sr",
+    model=None,
+    tile=None,
+    linear_light=False,
+    premultiply=True,
+    num_threads=None,
+    progress=None,
+):
     """An image enlarged by a factor.
 
     Parameters
@@ -204,20 +213,35 @@ def upscale(image, scale, *, method="linear", linear_light=False, premultiply=Tr
     scale : int, float or Fraction
         Output pixels per input pixel on both axes, at least 1. The result has the size floor(width * scale),
         floor(height * scale), computed from the number as written: 1.2 is 6/5.
-    method : {"linear", "nearest", "cubic", "lanczos3"}
+    method : {"sr", "linear", "nearest", "cubic", "lanczos3"}
+        "sr" is super-resolution: a neural network draws edges and lines anew (`imgops.sr.Upscaler`).
+    model : {"best", "fast"} or path, optional
+        Of "sr"; None: "best".
+    tile : int, optional
+        Of "sr": side of the parts that are worked on at a time.
     linear_light, premultiply : bool
-        As in `resize`.
+        As in `resize`; "sr" has no linear light, since its networks take code values.
     num_threads : int, optional
+    progress : callable, optional
+        Of "sr": called with the part that is done, 0 to 1, again and again.
 
     Returns
     -------
     PIL.Image.Image
-        As `resize` returns it.
+        As `resize` returns it. "sr" sharpens the luminance of YCbCr and LAB, and each ink of CMYK.
 
     Raises
     ------
     TypeError, ValueError, MemoryError
-        As `resize` does; ValueError for a scale below 1.
+        As `resize` does; ValueError for a scale below 1, and with "sr" for the modes I and F, whose white nobody knows.
+    FileNotFoundError, ImportError
+        As `imgops.sr.Upscaler` does.
+
+    Notes
+    -----
+    Super-resolution by a scale that the model does not have (the embedded ones have 2, 3 and 4): models one after the
+    other, by the least product of their scales that is not below it, then a reduction to the size by antialiased cubic.
+    So 1.5 is 2 and a reduction by 3/4, 6 is 2 and then 3, and 1 is a copy.
 
     Examples
     --------
@@ -228,7 +252,38 @@ def upscale(image, scale, *, method="linear", linear_light=False, premultiply=Tr
     scale = _checks.picture_enlargement("upscale", scale)
     method = _checks.picture_method("upscale", method)
     size = scaled_size(image.size, scale)
-    return resize(image, size, mode=method, linear_light=linear_light, premultiply=premultiply, num_threads=num_threads)
+    if method != "sr":
+        _checks.sr_options("upscale", method, model=model, tile=tile, progress=progress)
+        options = {"linear_light": linear_light, "premultiply": premultiply, "num_threads": num_threads}
+        return resize(image, size, mode=method, **options)
+    _checks.sr_image("upscale", image.mode, linear_light)
+    _checks.picture_transparency("upscale", image)
+    premultiply = _checks.flag("upscale", "premultiply", premultiply)
+    upscalers = _upscalers(scale, model, tile, num_threads)
+    form, kind = _network_form(image)
+
+    def make(shape, dtype):
+        return _upscaling(shape, dtype, size, upscalers, premultiply, kind)
+
+    return _with_info(image, _in_bands(image, form, size, make, progress), form)
+
+
+def upscale_pixels(pixels, scale, *, model=None, tile=None, premultiply=True, num_threads=None, progress=None):
+    """As `upscale` by "sr", for pixels that no mode of Pillow holds: (H, W, C), C = 3, or 2 or 4 with alpha."""
+    bands = upscaling_of_pixels(
+        pixels.shape, pixels.dtype, scale, model=model, tile=tile, premultiply=premultiply, num_threads=num_threads
+    )
+    result = _checks.empty("upscale", bands.shape, pixels.dtype)
+    for start, stop in bands.rows():
+        part = pixels[slice(*bands.input_rows(start, stop))]
+        result[start:stop] = bands.band(start, stop, part, _part_of(progress, start, stop, bands.shape[0]))
+    return result
+
+
+def upscaling_of_pixels(shape, dtype, scale, *, model=None, tile=None, premultiply=True, num_threads=None):
+    """Bands, as RowBands are, of a picture of pixels enlarged by "sr"."""
+    size = scaled_size(shape[1::-1], scale)
+    return _upscaling(shape, dtype, size, _upscalers(scale, model, tile, num_threads), premultiply, "colours")
 
 
 def scaled_size(size, scale):
@@ -403,21 +458,38 @@ class _Form:
 # in steps of four bytes, by which the kernel loses three times what the copy costs (1600 x 1200: 5 ms for 1.4 ms),
 # saves 4 to 10 % in L and RGBA, and there is none of an image past Pillow's blocks of 16 MB.
 def _resize(image, request, form):
+    def make(shape, _dtype):
+        return RowBands(shape, request, form.alpha, image.info.get("icc_profile"))
+
+    return _in_bands(image, form, request.size, make)
+
+
+def _in_bands(image, form, size, make, progress=None):
+    """The image that bands of pixels make of an image; `make` makes them for a shape and dtype."""
     probe = form.pixels(image.crop((0, 0, 1, 1)))
-    shape = (*request.size[::-1], *probe.shape[2:])
+    shape = (*size[::-1], *probe.shape[2:])
     _checks.element_count("resize", shape, probe.itemsize)
     # Pillow takes memory block by block until there is none; this asks for all of it, and is a MemoryError at once.
     np.empty(shape, probe.dtype)
-    bands = RowBands((*image.size[::-1], *probe.shape[2:]), request, form.alpha, image.info.get("icc_profile"))
+    bands = make((*image.size[::-1], *probe.shape[2:]), probe.dtype)
     rows = bands.rows()
-    result = Image.new(form.mode, request.size, None) if len(rows) > 1 else None
+    result = Image.new(form.mode, size, None) if len(rows) > 1 else None
     for start, stop in rows:
         top, bottom = bands.input_rows(start, stop)
         part = image if (top, bottom) == (0, image.height) else image.crop((0, top, image.width, bottom))
-        band = form.image(bands.band(start, stop, form.pixels(part)))
+        inner = {} if progress is None else {"progress": _part_of(progress, start, stop, shape[0])}
+        band = form.image(bands.band(start, stop, form.pixels(part), **inner))
         if result is None:
             return band
         result.paste(band, (0, start))
+    return result
+
+
+def _with_info(image, result, form, nearest=False):
+    """The result with the `info` of the image that it was made of, but for a transparency that is alpha now."""
+    result.info.update(image.info)
+    if "transparency" in image.info and not nearest and form.mode in ("LA", "RGBA"):
+        del result.info["transparency"]
     return result
 
 
@@ -464,6 +536,21 @@ def _keyed_form(image):
     return _Form(image.mode, True, pixels, band)
 
 
+def _network_form(image):
+    """(_Form, kind of its pixels) for super-resolution."""
+    if image.mode.startswith("I;16") and "transparency" in image.info:
+        return _keyed_form(image), "colours"
+    if image.mode in _STRAIGHT:
+        straight, mode = _STRAIGHT[image.mode], image.mode
+
+        def pixels(part):
+            return np.asarray(part.convert(straight))
+
+        return _Form(mode, False, pixels, lambda array: _from_array(array, straight).convert(mode)), "colours"
+    kind = "inks" if image.mode == "CMYK" else "luminance" if image.mode in ("YCbCr", "LAB") else "colours"
+    return _weighted_form(image), kind
+
+
 def _working_mode(image):
     """The mode whose bands can be weighted: no palettes, no bits, no transparent colour, no angles."""
     if image.mode in ("P", "PA"):
@@ -473,6 +560,91 @@ def _working_mode(image):
     if image.mode == "HSV":
         return "RGB"
     return "RGBA" if image.mode == "RGB" and "transparency" in image.info else image.mode
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Super-resolution
+
+# Modes that a network sees as others.
+_STRAIGHT = {"La": "LA", "RGBa": "RGBA", "RGBX": "RGB"}
+
+
+def _upscalers(scale, model, tile, num_threads):
+    # Not everybody who has images needs networks.
+    from .sr import steps
+
+    scale = _checks.exact("upscale", "scale", scale)
+    return steps.upscalers(scale, "best" if model is None else model, tile=tile, num_threads=num_threads)
+
+
+def _upscaling(shape, dtype, size, upscalers, premultiply, kind):
+    """Bands of pixels enlarged by Upscalers, then reduced to (width, height) where that is less."""
+    stages = []
+    for upscaler in upscalers:
+        if kind == "inks":
+            stages.append(_Inks(upscaler, shape, dtype))
+        else:
+            luminance = kind == "luminance"
+            stages.append(upscaler.bands(shape, dtype, premultiply=premultiply, luminance_first=luminance))
+        shape = stages[-1].shape
+    if not stages or shape[1::-1] != tuple(size):
+        alpha = kind == "colours" and len(shape) == 3 and shape[2] in (2, 4)
+        request = _request(shape[1::-1], size, "cubic", "half_pixel", None, False, premultiply, None, None)
+        stages.append(RowBands(shape, request, alpha))
+    return _Chain(stages)
+
+
+class _Inks:
+    """Bands, as those of an Upscaler, of pixels (H, W, C) whose channels are enlarged each for itself."""
+
+    def __init__(self, upscaler, shape, dtype):
+        self._bands = upscaler.bands(shape[:2], dtype)
+        self.shape = (*self._bands.shape, shape[2])
+        self.input_rows = self._bands.input_rows
+
+    def rows(self, step=None):
+        return self._bands.rows(step)
+
+    def band(self, start, stop, pixels, progress=None):
+        # The last channel is the last part of the work.
+        calls = [None] * (pixels.shape[2] - 1) + [progress]
+        inks = [self._bands.band(start, stop, pixels[..., ink], call) for ink, call in enumerate(calls)]
+        return np.stack(inks, axis=-1)
+
+
+class _Chain:
+    """Bands of which each makes what the next one reads."""
+
+    def __init__(self, stages):
+        self._stages = stages
+        self.shape = stages[-1].shape
+
+    @property
+    def pixel_count(self):
+        return math.prod(self.shape)
+
+    def rows(self, step=None):
+        return self._stages[-1].rows(step)
+
+    def input_rows(self, start, stop):
+        for stage in reversed(self._stages):
+            start, stop = stage.input_rows(start, stop)
+        return start, stop
+
+    def band(self, start, stop, pixels, progress=None):
+        wanted = [(start, stop)]
+        for stage in reversed(self._stages[1:]):
+            wanted.insert(0, stage.input_rows(*wanted[0]))
+        for stage, rows in zip(self._stages, wanted, strict=True):
+            pixels = stage.band(*rows, pixels) if isinstance(stage, RowBands) else stage.band(*rows, pixels, progress)
+        return pixels
+
+
+def _part_of(progress, start, stop, length):
+    """A callable for (done, all) of the rows start..stop of a result of so many rows."""
+    if progress is None:
+        return None
+    return lambda done, count: progress((start + (stop - start) * done / count) / length)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

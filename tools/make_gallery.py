@@ -89,8 +89,8 @@ def alpha():
     pixels[..., 3] = np.rint(255 * cover)
     image = pillow.to_image(pixels)
     panels = [
-        ("linear", pillow.upscale(image, 8)),
-        ("linear, premultiply=False", pillow.upscale(image, 8, premultiply=False)),
+        ("linear", pillow.upscale(image, 8, method="linear")),
+        ("linear, premultiply=False", pillow.upscale(image, 8, method="linear", premultiply=False)),
         ("cubic", pillow.upscale(image, 8, method="cubic")),
         ("cubic, premultiply=False", pillow.upscale(image, 8, method="cubic", premultiply=False)),
     ]

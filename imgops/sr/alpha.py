@@ -23,7 +23,8 @@ def filled(colours, opacity, reach):
     A pixel keeps its colour by the part that its opacity is of the largest one around it, and has for the rest the
     mean of its neighbours weighted by theirs. What has no visible neighbours gets the mean of those that have some, one
     pixel further in each of several rounds; what is still farther away becomes 0. So visible areas stay as they are, of
-    any even opacity, and a network sees no edges that nobody sees. No pixel depends on others farther away than `reach`.
+    any even opacity, and a network sees no edges that nobody sees. No pixel depends on others farther away than that
+    `reach`.
     """
     weights = _sums(opacity)
     known = weights > 0

@@ -128,6 +128,12 @@ class Upscaler:
         return Bands(self, shape, dtype, premultiply, luminance_first)
 
 
+def model_scales(function, model):
+    """The scales that a model has."""
+    model = _checks.sr_model(function, model, _MODELS)
+    return _SCALES if model in _MODELS else (_network(function, model, None).scale,)
+
+
 def _network(function, model, scale):
     if model in _MODELS:
         return bodies.embedded(model, _checks.sr_scale(function, 2 if scale is None else scale, _SCALES, model))
