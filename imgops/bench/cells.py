@@ -1,7 +1,7 @@
 """What is measured: every cell is one operator on one array. To add one, add a line."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -140,24 +140,19 @@ class Cell:
             return generator.random(self.shape, dtype=single).astype(self.dtype, copy=False)
         return generator.integers(0, np.iinfo(self.dtype).max, self.shape, self.dtype, endpoint=True)
 
-    def small(self):
-        """The same cell on a small picture, to check results."""
+    def small(self, divisor=18):
+        """The same cell on a picture that is so many times smaller, to check results."""
         unit = self.block or 1
 
         def reduced(length):
-            return max(unit, length // 18 // unit * unit)
+            return max(unit, length // divisor // unit * unit)
 
+        source, target = (tuple(map(reduced, size)) for size in (self.source, self.target))
         if self.operator == "depth_to_space":
-            target = tuple(map(reduced, self.target))
-            return self._with(tuple(length // unit for length in target), target)
-        if self.operator == "space_to_depth":
-            source = tuple(map(reduced, self.source))
-            return self._with(source, tuple(length // unit for length in source))
-        return self._with(tuple(map(reduced, self.source)), tuple(map(reduced, self.target)))
-
-    def _with(self, source, target):
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return Cell(**{**values, "source": source, "target": target})
+            source = tuple(length // unit for length in target)
+        elif self.operator == "space_to_depth":
+            target = tuple(length // unit for length in source)
+        return replace(self, source=source, target=target)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -17,12 +17,12 @@ WAKE, STEADY = 0.004, 0.012
 # A peer that takes so many times as long as the fastest one gets no more turns than this.
 FAR, FEW_TURNS = 4, 3
 
-# Largest difference of a weighted result, in levels (integers) or relative to the largest value (floats). Integers: of
-# fixed-point weights or of two roundings. float32: peers with coordinates in float32 misplace a sample by half a unit in
+# Largest difference of a weighted result, in levels (integers) or relative to the largest value (floats). Integers:
+# fixed-point weights, or two roundings. float32: peers with coordinates in float32 misplace a sample by half a unit in
 # the last place of 3840, 1.2e-4. float16: half a unit in the last place, and sums of it.
 TOLERANCES = {"uint8": 1, "uint16": 2, "float16": 4e-3, "float32": 4e-4, "float64": 4e-4}
 
-_IMPORT = "import numpy, time; start = time.perf_counter(); import imgops; print(time.perf_counter() - start)"
+IMPORT = "import numpy, time; start = time.perf_counter(); import imgops; print(time.perf_counter() - start)"
 
 
 @dataclass
@@ -182,7 +182,7 @@ def _difference(result, wanted):
 
 
 def _import_seconds():
-    run = subprocess.run([sys.executable, "-c", _IMPORT], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True)
     return float(run.stdout)
 
 
