@@ -22,7 +22,7 @@ from .threads import show_config
 _EXAMPLES = """\
 examples:
   python -m imgops upscale photo.png                     writes photo_x2.png beside it
-  python -m imgops upscale photo.png large.png --scale 3
+  python -m imgops upscale photo.png large.png --scale 3 --model fast
   python -m imgops upscale icons/ --method nearest --output-dir large/
   python -m imgops resize photo.png --size 640x480       writes photo_640x480.png
   python -m imgops resize *.png --scale 50% --output-dir small/ --format webp --quality 80
@@ -33,6 +33,7 @@ examples:
   python -m imgops conventions torch
   python -m imgops taps --in 5 --out 8 --convention align_corners
   python -m imgops bench --quick                         speed beside the installed peers
+  python -m imgops models check network.onnx             what it is, and whether it can run
   python -m imgops info
 
 An existing file is replaced only with --overwrite. Transparency, animation, pages, 16-bit values, ICC profile, dpi,
@@ -156,8 +157,13 @@ def _parser():
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     upscale = _pictures_command(commands, "upscale", "enlarge pictures by a factor")
-    upscale.add_argument("--scale", type=_enlargement, default=Fraction(2), help="factor, at least 1 (default: 2)")
-    _add_mode(upscale, "--method")
+    upscale.add_argument("--scale", type=_enlargement, help="factor, at least 1 (default: 2, or that of a model file)")
+    _add_mode(upscale, "--method", _checks.UPSCALE_METHODS)
+    networks = upscale.add_argument_group("super-resolution, --method sr")
+    networks.add_argument("--model", type=_model, metavar="best|fast|FILE", help="default: best; or a model file")
+    networks.add_argument(
+        "--tile", type=_number(8, 2**31 - 1), metavar="N", help="side of the parts that are worked on, for less memory"
+    )
     upscale.set_defaults(command=_upscale)
 
     resize = _pictures_command(
@@ -185,6 +191,7 @@ def _parser():
         _add_move(commands, name, move)
 
     _add_convention_commands(commands)
+    _add_models_command(commands)
 
     _add_bench(commands)
 
@@ -241,12 +248,15 @@ def _pictures_command(commands, name, summary, required=""):
     return parser
 
 
-def _add_mode(parser, flag):
-    modes = ", ".join(_checks.RESAMPLE_MODES)
-    parser.add_argument(
-        flag, dest="mode", type=_mode, default="linear", metavar="NAME", help=f"{modes} (default: linear)"
-    )
-    parser.set_defaults(mode_flag=flag, parser=parser)
+def _add_mode(parser, flag, modes=_checks.RESAMPLE_MODES):
+    default = "sr" if "sr" in modes else "linear"
+
+    def mode(text):
+        return default if text == default else _mode(text, modes)
+
+    names = f"{', '.join(modes)} (default: {default})"
+    parser.add_argument(flag, dest="mode", type=mode, default=default, metavar="NAME", help=names)
+    parser.set_defaults(mode_flag=flag, parser=parser, model=None, tile=None)
 
 
 def _add_move(commands, name, move):
@@ -321,6 +331,29 @@ def _add_bench(commands):
     bench.set_defaults(command=_bench, parser=bench)
 
 
+def _add_models_command(commands):
+    listing = commands.add_parser(
+        "models",
+        help="list the super-resolution models, or tell what a model file is",
+        usage="imgops models [--json]\n       imgops models check FILE [FILE ...] [--json]",
+        description="List the models in the package; or tell what model files are, and whether they can run.",
+        allow_abbrev=False,
+    )
+    listing.add_argument("--json", action="store_true", help="as one JSON list")
+    listing.set_defaults(command=_models)
+    check = listing.add_subparsers(metavar="check").add_parser(
+        "check",
+        help="tell what model files are; exit code 0: all can run, 1: one cannot",
+        usage="imgops models check FILE [FILE ...] [--json]",
+        description="Tell what model files are: ONNX, or ncnn's .param with its .bin beside it. Exit code: 0 all can "
+        "run, 1 one cannot.",
+        allow_abbrev=False,
+    )
+    check.add_argument("paths", nargs="+", metavar="FILE")
+    check.add_argument("--json", action="store_true", help="as one JSON list")
+    check.set_defaults(command=_check_models)
+
+
 def _convention(text):
     try:
         return get_convention(text).name
@@ -341,11 +374,21 @@ def _tolerance(text):
         raise argparse.ArgumentTypeError(f"must be a number of 0 or more, or inf; got {text!r}") from None
 
 
-def _mode(text):
+def _mode(text, modes):
+    check = _checks.picture_method if "sr" in modes else _checks.resample_mode
     try:
-        return _checks.resample_mode("", text)
+        return check("", text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error).removeprefix(": mode ")) from None
+        raise argparse.ArgumentTypeError(re.sub(r"^: \w+ ", "", str(error))) from None
+
+
+def _model(text):
+    from . import sr
+
+    try:
+        return _checks.sr_model("", text, sr.models())
+    except (ValueError, FileNotFoundError) as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix(": model ")) from None
 
 
 def _format(text):
@@ -405,7 +448,36 @@ def _enlargement(text):
 
 
 def _upscale(arguments):
-    return _each_picture(arguments, {"scale": arguments.scale}, lambda _: f"_x{float(arguments.scale):g}")
+    scale = arguments.scale or Fraction(2)
+    if arguments.mode == "sr":
+        scale = _network_scale(arguments)
+        if scale is None:
+            return 1
+    elif arguments.model or arguments.tile:
+        flag = "--model" if arguments.model else "--tile"
+        arguments.parser.error(f"{flag} is of super-resolution; leave it out, or pass --method sr")
+    return _each_picture(arguments, {"scale": scale}, lambda _: f"_x{float(scale):g}")
+
+
+def _network_scale(arguments):
+    """The scale, with a model loaded that can make it; None after a complaint where that fails."""
+    from .sr import engine, steps
+
+    if arguments.linear_light:
+        arguments.parser.error(
+            "--linear-light has no meaning with --method sr, whose networks take code values; pass --method linear"
+        )
+    model = arguments.model or "best"
+    try:
+        scale = arguments.scale or Fraction(steps.usual_scale(model))
+        steps.upscalers(scale, model)
+    except (ValueError, OSError, ImportError, MemoryError) as error:
+        _complain(model, re.sub(r"^(upscale|Upscaler): ", "", str(error)).removeprefix(f"{model}: "))
+        return None
+    notice = engine.slower_notice()
+    if notice:
+        print(f"imgops: note: {notice}", file=sys.stderr)
+    return scale
 
 
 def _resize(arguments):
@@ -424,6 +496,8 @@ def _each_picture(arguments, target, suffix_of):
         mode=arguments.mode,
         linear_light=arguments.linear_light,
         premultiply=not arguments.straight_alpha,
+        model=arguments.model,
+        tile=arguments.tile,
         quality=arguments.quality,
         overwrite=arguments.overwrite,
         strict=arguments.strict,
@@ -449,7 +523,7 @@ def _each_picture(arguments, target, suffix_of):
             for job in plan.jobs:
                 report.add("planned", job)
         else:
-            with contextlib.closing(batches.run(plan.jobs, recipe, arguments.jobs)) as outcomes:
+            with contextlib.closing(batches.run(plan.jobs, recipe, arguments.jobs, report.part)) as outcomes:
                 for job, outcome in outcomes:
                     report.outcome(job, outcome)
     report.summary(time.monotonic() - begin)
@@ -462,7 +536,9 @@ class _Report:
     def __init__(self, arguments, total):
         self._json = arguments.json
         self._quiet = arguments.quiet or arguments.json
-        self._bar = None if self._quiet or arguments.dry_run else _progress_bar(total)
+        slow = arguments.mode == "sr"
+        self._bar = None if self._quiet or arguments.dry_run else _progress_bar(total, 1 if slow else 2)
+        self._done = 0
         self._files = []
         self.counts = {"done": 0, "planned": 0, "skipped": 0, "failed": 0}
 
@@ -481,8 +557,13 @@ class _Report:
                 with self._beside_bar():
                     _complain(job.source, f"note: {note}")
             self.add("done", job, outcome.notes)
+        self._done += 1
+        self.part(0)
+
+    def part(self, fraction):
+        """So much is done of the next picture."""
         if self._bar is not None:
-            self._bar.update()
+            self._bar.update(round(self._done + fraction, 2) - self._bar.n)
 
     def failed(self, path, message):
         with self._beside_bar():
@@ -511,9 +592,9 @@ class _Report:
             print(f"{total} pictures: {', '.join(parts)}, in {seconds:.1f} s")
 
 
-def _progress_bar(total):
-    """A bar with the time left on a terminal, if the package tqdm is there and several pictures are to be done."""
-    if total < 2 or not sys.stderr.isatty():
+def _progress_bar(total, least):
+    """A bar with the time left on a terminal, if the package tqdm is there and so many pictures are to be done."""
+    if total < least or not sys.stderr.isatty():
         return None
     try:
         from tqdm import tqdm
@@ -644,6 +725,41 @@ def _identify(arguments):
         best = closest[0]
         _complain(arguments.output, f"no convention makes it; the closest is {best.describe()}: {best.distance()}")
     return 0 if matches else 1
+
+
+def _models(arguments):
+    from .sr import describe as models
+
+    if arguments.json:
+        print(json.dumps(models.embedded(), indent=2))
+    for line in () if arguments.json else models.embedded_text():
+        print(line)
+    return 0
+
+
+def _check_models(arguments):
+    from .sr import describe as models
+
+    results, failed = [], False
+    for path in arguments.paths:
+        facts, problem = {}, None
+        try:
+            facts, problem = models.checked(path)
+        except OSError as error:
+            place = "" if error.filename in (None, path) else f" {error.filename}"
+            problem = f"{(error.strerror or str(error)).lower()}{place}"
+        except (ValueError, ImportError, MemoryError) as error:
+            problem = str(error).removeprefix(f"{path}: ") or "does not fit in memory"
+        if problem is not None:
+            failed = _complain(path, problem)
+        elif not arguments.json:
+            print(_one_line(f"{path}: can run"))
+        for line in () if arguments.json or not facts else models.checked_text(facts):
+            print(f"  {_one_line(line)}")
+        results.append({"source": path, "can_run": problem is None, "error": problem, **facts})
+    if arguments.json:
+        print(json.dumps(results, indent=2))
+    return 1 if failed else 0
 
 
 def _numbers_of(path):

@@ -594,6 +594,11 @@ def _upscaling(shape, dtype, size, upscalers, premultiply, kind):
     return _Chain(stages)
 
 
+def enlarges_parts(scale, model=None):
+    """Whether parts of a picture, such as bands of rows, can be enlarged by "sr" for themselves."""
+    return all(upscaler.enlarges_parts for upscaler in _upscalers(scale, model, None, None))
+
+
 class _Inks:
     """Bands, as those of an Upscaler, of pixels (H, W, C) whose channels are enlarged each for itself."""
 

@@ -19,6 +19,12 @@ def upscalers(scale, model="best", *, tile=None, num_threads=None):
     return [Upscaler(model, factor, **options) for factor in _factors(scale, scales)]
 
 
+def usual_scale(model):
+    """The scale of a model that is not told one: 2 of an embedded model, a file's own."""
+    scales = model_scales("upscale", model)
+    return scales[0]
+
+
 def _factors(scale, scales):
     if scales == (1,):
         return scales

@@ -123,6 +123,11 @@ class Upscaler:
         bands = self.bands(pixels.shape, pixels.dtype, premultiply=premultiply)
         return bands.band(0, bands.shape[0], pixels, progress)
 
+    @property
+    def enlarges_parts(self):
+        """Whether the model can enlarge a part of a picture as it would be enlarged in the whole."""
+        return self._network.halo is not None and not self._network.window
+
     def bands(self, shape, dtype, *, premultiply=True, luminance_first=False):
         """The Bands of pictures of this shape and dtype; with `luminance_first` colours as in YCbCr, not RGB."""
         return Bands(self, shape, dtype, premultiply, luminance_first)
@@ -208,7 +213,7 @@ class Bands:
         """(start, stop) of the bands, of about `step` rows each, from top to bottom."""
         # So that what bands read twice is little: what every one of them reads beside it is a part of its own rows.
         halo = self._network.halo
-        if halo is None or self._network.window:
+        if step is None and (halo is None or self._network.window):
             return [(0, self.shape[0])]
         step = step or max(2**25 // math.prod(self.shape[1:]), 16 * self._network.scale * (halo + 1))
         return [(top, min(top + step, self.shape[0])) for top in range(0, self.shape[0], step)]
