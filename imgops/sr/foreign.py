@@ -118,12 +118,8 @@ def load_model(path):
         If the network must be run to be known, and ONNX Runtime is not installed.
     """
     source = os.fspath(path)
-    stem, extension = os.path.splitext(source)
-    if extension.lower() in (".param", ".bin"):
-        data = ncnn.to_onnx(source if extension.lower() == ".param" else stem + ncnn.PARAM[extension.isupper()])
-    else:
-        data = read_bytes(source)
-    return describe_model(data, source, os.path.basename(stem))
+    data = ncnn.to_onnx(source) if ncnn.other_file(source) else read_bytes(source)
+    return describe_model(data, source, os.path.splitext(os.path.basename(source))[0])
 
 
 def describe_model(data, source="model", name=""):
@@ -201,11 +197,6 @@ class _Look:
             absurd = False
         if absurd:
             self._refuse("sizes in a model must be those of pictures", f"{node.op} to an absurd size")
-
-    def _parameters(self):
-        sizes = {name for node in self._graph.nodes if node.op in _SIZED for name in node.inputs[1:]}
-        weights = [value for name, value in self._graph.initializers.items() if name not in sizes]
-        return sum(value.size for value in weights if value.dtype.kind == "f")
 
     def _reach(self, layout):
         try:
@@ -346,7 +337,7 @@ class _Look:
             "layout": layout,
             "dtype": graph.inputs[0].dtype,
             "name": name or graph.name,
-            "parameters": self._parameters(),
+            "parameters": count_parameters(graph),
             "input_name": graph.inputs[0].name,
             "output_name": graph.outputs[0].name,
         }
@@ -421,6 +412,13 @@ class _Look:
 
 def _largest(array):
     return np.abs(array.astype(np.float64)).max(initial=0) if array.dtype.kind in "iuf" else 0
+
+
+def count_parameters(graph):
+    """The count of a graph's weights."""
+    sizes = {name for node in graph.nodes if node.op in _SIZED for name in node.inputs[1:]}
+    weights = [value for name, value in graph.initializers.items() if name not in sizes]
+    return sum(value.size for value in weights if value.dtype.kind == "f")
 
 
 def _described(value):

@@ -200,7 +200,8 @@ def kind_of(data):
         return {b"ORTM": "a model in ONNX Runtime's own format", b"TFL3": "a model of TensorFlow Lite"}[head[4:8]]
     if head[8:10] in (b'{"', b"{ ") and int.from_bytes(head[:8], "little") < 2**27:
         return "a file of safetensors"
-    return next((kind for start, kind in _SIGNATURES if head.startswith(start)), None)
+    kind = next((kind for start, kind in _SIGNATURES if head.startswith(start)), None)
+    return kind or ("a text" if head.isascii() and all(byte > 31 or byte in b"\t\r\n" for byte in head) else None)
 
 
 class _Reader:

@@ -13,8 +13,6 @@ import numpy as np
 from .. import _checks
 from .graph import kind_of, read_bytes
 
-# Extension of the one file by that of the other, in both cases of letters.
-PARAM = {False: ".param", True: ".PARAM"}
 _MAGIC = "7767517"
 _FLOAT16 = 0x01306B47
 _KNOWN_FLAGS = {0x000D4B38: "int8", 0x0002C056: "scaled float32"}
@@ -39,13 +37,13 @@ class Layer:
     options: dict
 
 
-def to_onnx(param_path):
+def to_onnx(path):
     """The bytes of an ONNX file that computes what NAME.param with the NAME.bin beside it does.
 
     Parameters
     ----------
-    param_path : path
-        Of the .param file.
+    path : path
+        Of either file.
 
     Returns
     -------
@@ -61,9 +59,9 @@ def to_onnx(param_path):
     ImportError
         Where the package onnx is not installed.
     """
-    param_path = os.fspath(param_path)
-    stem, extension = os.path.splitext(param_path)
-    bin_path = stem + (".BIN" if extension.isupper() else ".bin")
+    param_path, bin_path = os.fspath(path), other_file(path)
+    if param_path.lower().endswith(".bin"):
+        param_path, bin_path = bin_path, param_path
     layers = read_param(read_bytes(param_path, _MAX_TEXT), param_path)
     if not os.path.exists(bin_path):
         raise FileNotFoundError(2, "the weights of the .param file are missing; they stand beside it in", bin_path)
@@ -72,7 +70,14 @@ def to_onnx(param_path):
     for layer in layers:
         builder.add(layer)
     weights.finish()
-    return builder.model(os.path.basename(stem))
+    return builder.model(os.path.splitext(os.path.basename(param_path))[0])
+
+
+def other_file(path):
+    """The path of the other one of ncnn's two files; None for an extension that is not theirs."""
+    stem, extension = os.path.splitext(os.fspath(path))
+    other = {".param": ".bin", ".bin": ".param"}.get(extension.lower())
+    return other and stem + (other.upper() if extension.isupper() else other)
 
 
 def read_param(data, source):
@@ -84,7 +89,8 @@ def read_param(data, source):
     text = str(bytes(data), "utf-8", "backslashreplace")
     lines = text.split("\n")
     if lines[0].strip() != _MAGIC:
-        refuse(kind_of(data) or f"one that begins with {lines[0][:24]!r}, not {_MAGIC}")
+        kind = kind_of(data)
+        refuse(f"one that begins with {lines[0][:24]!r}, not {_MAGIC}" if kind in (None, "a text") else kind)
     counts = lines[1].split() if len(lines) > 1 else []
     if len(counts) != 2 or not all(re.fullmatch(r"\d{1,9}", count, re.ASCII) for count in counts):
         refuse("no counts of layers and blobs in its second line")
