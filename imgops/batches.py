@@ -17,7 +17,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from . import atomic, files, formats, large, pillow, threads
+from . import atomic, curves, files, formats, large, pillow, threads, tiff
 from .formats import EXTENSIONS, FORMATS, PictureError, is_deep_colour
 
 # Folders that systems put beside pictures.
@@ -33,7 +33,9 @@ class Recipe:
     scale, size : Fraction or None, (int, int) or None
         One of the two: output pixels per input pixel, or (width, height).
     mode, linear_light, premultiply
-        As in `imgops.pillow.resize`.
+        As in `imgops.pillow.resize`; the mode may be "sr", with a scale.
+    model, tile
+        Of "sr", as in `imgops.pillow.upscale`.
     quality : int or None
     overwrite, strict : bool
     pixel_limit : bool
@@ -45,6 +47,8 @@ class Recipe:
     mode: str = "linear"
     linear_light: bool = False
     premultiply: bool = True
+    model: str | None = None
+    tile: int | None = None
     quality: int | None = None
     overwrite: bool = False
     strict: bool = False
@@ -63,6 +67,10 @@ class Recipe:
             f"of {'less than 1 pixel' if small else '2**31 pixels or more'}; pass a {'larger' if small else 'smaller'} "
             f"--scale, or resize to a --size"
         )
+
+    def streams(self):
+        """Whether results can be made by bands of rows."""
+        return self.mode != "sr" or pillow.enlarges_parts(self.scale, self.model)
 
     def limit(self):
         """The context in which files are opened."""
@@ -171,7 +179,7 @@ def plan(places, recipe, suffix_of, *, skip_existing=False):
         result.errors.append((folder, "is not an existing folder; make it first"))
         return result
     candidates = []
-    for source in _sources(sources, target, folder, places.recursive, result.errors):
+    for source in _sources(places, sources, target, folder, result.errors):
         try:
             with recipe.limit():
                 candidates.append((source, _candidate(source, target, folder, places, recipe, suffix_of)))
@@ -196,7 +204,8 @@ def _split_target(places):
     return paths, None, None
 
 
-def _sources(paths, target, folder, recursive, errors):
+def _sources(places, paths, target, folder, errors):
+    recursive, file_format = places.recursive, places.format
     result = {}
     if "" in paths:
         errors.append(("", "is an empty path; name a picture file or a folder of them"))
@@ -206,7 +215,9 @@ def _sources(paths, target, folder, recursive, errors):
         elif target is not None:
             errors.append((path, f"is a folder, but the target {target} is not; name an existing folder as target"))
         else:
-            found = _pictures_in(path, recursive, folder)
+            # What can only be read needs the name of another format for its result.
+            extensions = EXTENSIONS if file_format is None else formats.readable_extensions()
+            found = _pictures_in(path, recursive, folder, extensions)
             for entry in found:
                 result.setdefault(entry, Source(entry, entry.parent.relative_to(path)))
             if not found:
@@ -214,7 +225,7 @@ def _sources(paths, target, folder, recursive, errors):
     return list(result.values())
 
 
-def _pictures_in(folder, recursive, results_folder):
+def _pictures_in(folder, recursive, results_folder, extensions):
     """Files that are pictures by their names, sorted; hidden ones are those of systems and editors."""
     skipped = {files.identity(results_folder)} - {files.identity(folder), None} if results_folder else set()
     found = []
@@ -229,7 +240,7 @@ def _pictures_in(folder, recursive, results_folder):
             and files.identity(here / name) not in skipped
         ]
         entries = (here / name for name in names if not name.startswith("."))
-        found += sorted(entry for entry in entries if entry.suffix.lower() in EXTENSIONS and entry.is_file())
+        found += sorted(entry for entry in entries if entry.suffix.lower() in extensions and entry.is_file())
     return found
 
 
@@ -248,7 +259,8 @@ def _candidate(source, target, folder, places, recipe, suffix_of):
         target = parent / name
     format_name = formats.format_of(target, usual_format)
     formats.check_limits(format_name, size, header.frames)
-    streamed = large.streams(source.path, format_name, size)
+    formats.check_mode(format_name, header.mode)
+    streamed = large.streams(source.path, format_name, size) and recipe.streams()
     if not streamed:
         files.check_memory(size, header.pixel_bytes, header.frames)
     return Job(source.path, target, size, format_name, new_folder, streamed)
@@ -305,11 +317,14 @@ def _check_target(job, protected, overwrite):
 # Work
 
 
-def run(jobs, recipe, workers=1):
-    """Do the jobs; yields (job, Outcome) in their order."""
+def run(jobs, recipe, workers=1, progress=None):
+    """Do the jobs; yields (job, Outcome) in their order.
+
+    `progress` is called with the part that is done of a picture, 0 to 1, where one is made at a time.
+    """
     if workers == 1 or len(jobs) < 2:
         for job in jobs:
-            yield job, do(job, recipe)
+            yield job, do(job, recipe, progress)
         return
     try:
         yield from _in_parallel(jobs, recipe, min(workers, len(jobs)))
@@ -319,47 +334,75 @@ def run(jobs, recipe, workers=1):
         raise
 
 
-def do(job, recipe):
+def do(job, recipe, progress=None):
     """Make one picture; returns its Outcome."""
     try:
         with recipe.limit():
-            return Outcome(notes=tuple(_make(job, recipe)))
+            return Outcome(notes=tuple(_make(job, recipe, progress)))
     except MemoryError:
         return Outcome("is too large: the result does not fit in memory")
     except (PictureError, ValueError, TypeError) as error:
         return Outcome(str(error))
 
 
-def _make(job, recipe):
+def _make(job, recipe, progress):
     if job.new_folder is not None:
         with contextlib.suppress(OSError):
             job.new_folder.mkdir(parents=True, exist_ok=True)
     if job.streamed:
-        return _stream(job, recipe)
+        return _stream(job, recipe, progress)
     picture = files.read(job.source)
+    picture.notes += _light_notes(picture, recipe)
     if recipe.strict and picture.notes:
         raise files.strict_error(picture.notes)
     files.check_frames(picture, job.format)
-    for frame in picture.frames:
+    for index, frame in enumerate(picture.frames):
         size = recipe.size_of(frame.size)
         files.check_memory(size)
-        frame.pixels = _resized(frame, size, recipe)
+        frame.pixels = _resized(frame, size, recipe, _part_of(progress, index, len(picture.frames)))
     options = {"overwrite": recipe.overwrite, "quality": recipe.quality, "strict": recipe.strict}
     return picture.notes + files.write(picture, job.target, **options)
 
 
-def _resized(frame, size, recipe):
+def _light_notes(picture, recipe):
+    if not recipe.linear_light or not picture.icc_profile or curves.has_curve(picture.icc_profile):
+        return []
+    return ["its light is reckoned by sRGB's curve, since none can be read from its ICC profile"]
+
+
+def _part_of(progress, index, count):
+    """A callable for the part that is done of one of several pictures."""
+    return None if progress is None else lambda part: progress((index + part) / count)
+
+
+def _resized(frame, size, recipe, progress):
+    if recipe.mode == "sr":
+        options = {"model": recipe.model, "tile": recipe.tile, "premultiply": recipe.premultiply, "progress": progress}
+        enlarge = pillow.upscale_pixels if is_deep_colour(frame.pixels) else pillow.upscale
+        return enlarge(frame.pixels, recipe.scale, **options)
     options = {"mode": recipe.mode, "linear_light": recipe.linear_light, "premultiply": recipe.premultiply}
     if is_deep_colour(frame.pixels):
         return pillow.resize_colour16(frame.pixels, size, **options, icc_profile=frame.icc_profile)
     return pillow.resize(frame.pixels, size, **options)
 
 
-def _stream(job, recipe):
-    values = {"linear_light": recipe.linear_light, "premultiply": recipe.premultiply}
+def _bands_for(job, recipe):
+    """A function that makes bands for a shape, a dtype and an ICC profile."""
+    if recipe.mode == "sr":
+        options = {"model": recipe.model, "tile": recipe.tile, "premultiply": recipe.premultiply}
+        return lambda shape, dtype, _: pillow.upscaling_of_pixels(shape, dtype, recipe.scale, **options)
+    options = {"mode": recipe.mode, "linear_light": recipe.linear_light, "premultiply": recipe.premultiply}
+    return lambda shape, _, profile: pillow.bands_of_pixels(shape, job.size, **options, icc_profile=profile)
+
+
+def _stream(job, recipe, progress):
     files.check_target(job.target, overwrite=recipe.overwrite)
+    metadata = files.read_metadata(job.source)
+    notes = [*metadata.notes, *files.metadata_notes(metadata, job.format), *tiff.deep_notes([metadata])]
+    if recipe.strict and notes:
+        raise files.strict_error(notes)
     try:
-        large.resize(job.source, job.target, job.size, mode=recipe.mode, overwrite=recipe.overwrite, **values)
+        large.resize(job.source, job.target, _bands_for(job, recipe), overwrite=recipe.overwrite, progress=progress)
     except FileExistsError as error:
         raise PictureError(f"cannot be written to {job.target}: it exists already") from error
     except OSError as error:
@@ -368,7 +411,7 @@ def _stream(job, recipe):
         raise
     except Exception as error:
         raise PictureError(f"is damaged: {error or type(error).__name__}") from error
-    return []
+    return notes + _light_notes(metadata, recipe)
 
 
 def _in_parallel(jobs, recipe, workers):

@@ -19,19 +19,19 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, PngImagePlugin, TiffImagePlugin
 
-from . import animations, atomic, png, tiff
+from . import animations, atomic, depths, png, tiff
 from .formats import (
+    EXTRA,
     FORMATS,
     PictureError,
+    by_profile,
     check_limits,
-    cmyk_to_rgb,
     eight_bit,
     fitted,
     format_of,
-    formats,
     has_alpha,
-    holds_cmyk,
     is_deep_colour,
+    readable,
     to_palette,
     without_transparency,
 )
@@ -41,7 +41,7 @@ from .pillow import to_image
 for _name in ("PIL", "tifffile"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
-_ORIENTATION = 0x0112
+_ORIENTATION, _X_RESOLUTION, _Y_RESOLUTION, _RESOLUTION_UNIT = 0x0112, 282, 283, 296
 _UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -52,6 +52,7 @@ _UPRIGHT = {
     8: Image.Transpose.ROTATE_90,
 }
 _GIF_BACKGROUND = 2
+_ANIMATIONS, _PAGES = ("GIF", "PNG", "WEBP", "AVIF", "FLI"), ("TIFF", "DCX")
 _TIFF_STARTS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _TIFF_TAGS = {"dpi": 282, "xmp": 700, "icc_profile": 34675}
 
@@ -71,7 +72,7 @@ class Picture:
     dpi : (float, float) or None
         Horizontal, vertical.
     text : dict
-        Key to text, as PNG has it.
+        Key to text, as PNG has it; the comment of other formats is that of the key "Comment".
     colour_chunks : list of (bytes, bytes)
         PNG's chunks of gamma, primaries and rendering intent.
     notes : list of str
@@ -126,6 +127,7 @@ class Header:
     format: str
     size: tuple
     frames: int
+    mode: str
     pixel_bytes: int
 
 
@@ -135,10 +137,10 @@ def probe(path):
         if not file.read(1):
             raise PictureError("is empty")
         file.seek(0)
-        with Image.open(file, formats=formats()) as image:
+        with Image.open(file, formats=readable()) as image:
             turned = image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
             size = image.size[::-1] if turned else image.size
-            return Header(_format(image), size, _frame_count(image), _pixel_bytes(image))
+            return Header(_format(image), size, _frame_count(image), _header_mode(image), _pixel_bytes(image))
 
 
 def read(path):
@@ -163,7 +165,7 @@ def read(path):
 
 def read_metadata(path):
     """The Picture in a file, without its pixels."""
-    with _reading(path) as file, Image.open(file, formats=formats()) as image:
+    with _reading(path) as file, Image.open(file, formats=readable()) as image:
         return _with_metadata(image, None)
 
 
@@ -179,7 +181,9 @@ def _reading(path):
         except png.PngError as error:
             raise PictureError(str(error)) from error
         except Image.UnidentifiedImageError as error:
-            raise PictureError(f"is not a picture that can be read ({', '.join(formats())}), or is damaged") from error
+            raise PictureError(
+                "is not a picture of a format that can be read (imgops info lists them), or is damaged"
+            ) from error
         except Image.DecompressionBombError as error:
             raise PictureError(
                 f"is refused: its header claims more than {2 * Image.MAX_IMAGE_PIXELS} pixels, Pillow's limit against "
@@ -251,6 +255,10 @@ def _format(image):
     return "JPEG" if image.format == "MPO" else image.format
 
 
+def _header_mode(image):
+    return "I;16" if image.format == "PPM" and image.mode == "I" else image.mode
+
+
 def _pixel_bytes(image):
     """Bytes of memory that a pixel takes."""
     if image.mode.startswith("I;16"):
@@ -261,8 +269,13 @@ def _pixel_bytes(image):
 
 
 def _frame_count(image):
-    # The further pictures of a camera's MPO file are previews and gain maps.
-    return 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
+    return getattr(image, "n_frames", 1) if image.format in (*_ANIMATIONS, *_PAGES) else 1
+
+
+def _further_pictures(image):
+    """How many previews, layers, sizes or gain maps are in an opened file, beside the picture that is read."""
+    pictures = max(getattr(image, "n_frames", 1), len(image.info.get("sizes", ())))
+    return pictures - 1 if _frame_count(image) == 1 else 0
 
 
 def _decode(file):
@@ -273,7 +286,7 @@ def _decode(file):
     if start == png.SIGNATURE:
         header = png.inspect(file)
     file.seek(0)
-    with Image.open(file, formats=formats()) as image:
+    with Image.open(file, formats=readable()) as image:
         if header:
             png.check_data(file, header)
         count = _frame_count(image)
@@ -284,7 +297,12 @@ def _decode(file):
             picture = pictures[0]
             picture.more = pictures[1:]
             picture.notes = list(dict.fromkeys(note for frame in pictures for note in frame.notes))
-        picture.loop = image.info.get("loop")
+        # AVIF files are played without end, unless they say otherwise in a place that Pillow does not read.
+        picture.loop = image.info.get("loop", 0 if image.format == "AVIF" else None)
+        if further := _further_pictures(image):
+            picture.notes.append(
+                f"its {further} other pictures are left out: such are previews, gain maps, layers and smaller sizes"
+            )
         if picture.format == "PNG" and image.info.get("default_image"):
             picture.duration = None
     if picture.format == "WEBP":
@@ -299,25 +317,34 @@ def _picture(file, image, header, page=0):
     """The current page of an opened file."""
     if image.format == "TIFF":
         tiff.check_strips(image)
-    raw_modes = str(getattr(image, "tile", ""))
-    deep = tiff.read_deep(file, page) if image.format == "TIFF" and tiff.has_deep_colour(image) else None
+    narrowing = depths.narrowing(file, image)
     image.load()
     if image.mode == "P" and image.palette is None:
         raise PictureError("is damaged: it has no palette for its colours")
     picture = _with_metadata(image, header)
-    picture.pixels = _pixels(file, image, header) if deep is None else deep
-    if ";16" in raw_modes and _depth(picture.pixels) == 8:
-        picture.notes.append("its 16-bit colours are read as 8-bit")
+    is_tiff = image.format == "TIFF"
+    deep = tiff.has_deep_colour(image) if is_tiff else header and header.has_deep_colour
+    if deep and (tiff if is_tiff else png).available():
+        # What libpng prints of a file that it reads well.
+        with _stderr_lines([]):
+            picture.pixels = tiff.read_deep(file, page, image.mode) if is_tiff else png.read_deep(file)
+    else:
+        picture.pixels = _pixels(image, header)
+        picture.notes += [f"{note}: {EXTRA} read more" if deep else note for note in narrowing]
     return _turn_upright(picture, image.getexif().get(_ORIENTATION, 1))
 
 
 def _frame(file, image, index, header):
     image.seek(index)
-    if image.format == "TIFF":
+    if image.format in _PAGES:
         return _picture(file, image, None, index)
-    raw_modes = str(getattr(image, "tile", ""))
+    narrowing = depths.narrowing(file, image) if index == 0 else []
     image.load()
     picture = _with_metadata(image, header)
+    # The frames of an animation are drawn over each other, by Pillow, in 8 bits.
+    picture.notes += [f"{note}, since it is animated" if "bit" in note else note for note in narrowing]
+    if image.mode.startswith("I;16"):
+        picture.notes.append("its 16-bit colours are read as 8-bit, since it is animated")
     # A palette's transparency is one of the frame's own, so that palettes become colours.
     colours = "RGBA" if has_alpha(image) else "RGB" if image.mode == "P" else image.mode
     picture.pixels = image.convert(colours) if image.mode != colours else image.copy()
@@ -329,9 +356,6 @@ def _frame(file, image, index, header):
         picture.clears = image.disposal_method == _GIF_BACKGROUND
     elif image.format == "PNG":
         picture.clears = image.info.get("disposal") == PngImagePlugin.Disposal.OP_BACKGROUND
-    if ";16" in raw_modes:
-        # The frames of an animation are drawn over each other, by Pillow, in 8 bits.
-        picture.notes.append("its 16-bit colours are read as 8-bit, since it is animated")
     return picture
 
 
@@ -352,12 +376,13 @@ def _with_metadata(image, header):
     if image.format == "TIFF":
         # Pillow's info still has what an earlier page said.
         info = {key: value for key, value in info.items() if key not in _TIFF_TAGS or _TIFF_TAGS[key] in image.tag_v2}
-    dpi = info.get("dpi")
+    exif = tiff.kept_exif(image.getexif()) if image.format == "TIFF" else info.get("exif")
+    dpi = info.get("dpi") or _exif_dpi(exif)
     picture = Picture(
         pixels=None,
         format=_format(image),
         icc_profile=info.get("icc_profile"),
-        exif=tiff.kept_exif(image.getexif()) if image.format == "TIFF" else info.get("exif"),
+        exif=exif,
         xmp=info.get("xmp"),
         dpi=tuple(float(value) for value in dpi) if dpi and all(dpi) else None,
         colour_chunks=header.colour_chunks if header else [],
@@ -367,25 +392,62 @@ def _with_metadata(image, header):
         # An EXIF block in an older tool's text chunk moves to the chunk of its own.
         if picture.text.pop("Raw profile type exif", None) and picture.exif is None:
             picture.exif = image.getexif().tobytes()
+    elif info.get("comment"):
+        picture.text = {"Comment": _decoded(info["comment"])}
+    picture.notes += _unread_metadata(image)
     return picture
 
 
-def _depth(pixels):
-    return 8 if isinstance(pixels, Image.Image) and pixels.mode not in ("I", "F") and "16" not in pixels.mode else 16
+def _decoded(comment):
+    if isinstance(comment, str):
+        return comment
+    try:
+        return comment.decode()
+    except UnicodeDecodeError:
+        return comment.decode("latin-1")
 
 
-def _pixels(file, image, header):
-    if header and header.has_deep_colour:
-        return png.read_deep(file, header, image.size)
-    if header and image.mode in ("L", "RGB") and header.depth <= 8 and "transparency" in image.info:
+def _unread_metadata(image):
+    """Notes on metadata that no format keeps."""
+    notes = []
+    if image.info.get("photoshop"):
+        notes.append("its IPTC or Photoshop data are left out")
+    tags = tiff.other_tags(image) if image.format == "TIFF" else []
+    if tags:
+        notes.append(f"its TIFF tags {', '.join(map(str, tags))} are left out")
+    return notes
+
+
+def _exif_dpi(exif):
+    """(horizontal, vertical) dots per inch that an EXIF block tells, or None."""
+    block = _exif(exif)
+    units = {2: 1, 3: 2.54}.get(block.get(_RESOLUTION_UNIT, 2))
+    with contextlib.suppress(TypeError, ValueError, ZeroDivisionError, OverflowError):
+        dpi = tuple(float(block[tag]) * units for tag in (_X_RESOLUTION, _Y_RESOLUTION) if tag in block)
+        return dpi if len(dpi) == 2 and all(0 < value < math.inf for value in dpi) else None
+    return None
+
+
+def _exif(block):
+    exif = Image.Exif()
+    # Others' blocks are damaged in many ways, and are kept as they are.
+    with contextlib.suppress(Exception):
+        exif.load(block or b"")
+    return exif
+
+
+def _pixels(image, header):
+    if header and image.mode in ("L", "RGB") and "transparency" in image.info:
         image.info["transparency"] = _transparent_colour(image.info["transparency"], header.depth)
     if image.format == "PPM" and image.mode == "I":
         # Pillow's mode for their 16 bits; one of no more bits tells other formats what full scale is.
         grey = to_image(np.asarray(image).astype(np.uint16))
         grey.info.update(image.info)
         return grey
+    if image.format == "TIFF" and image.mode.startswith("I;16"):
+        image = tiff.at_full_scale(image)
     # A page of several is overwritten by the next; the only picture of a file is not worth a second copy.
-    return image.copy() if _frame_count(image) > 1 else image
+    return image.copy() if getattr(image, "n_frames", 1) > 1 else image
 
 
 def _transparent_colour(value, depth):
@@ -395,6 +457,9 @@ def _transparent_colour(value, depth):
     grey values of 2 and 4 bits to 8 but not the transparent one.
     """
     highest = 2**depth - 1
+    if depth == 16:
+        # Of RGB whose high bytes alone are read.
+        return tuple(part >> 8 for part in value) if isinstance(value, tuple) else value
     if isinstance(value, tuple):
         return tuple(part & highest for part in value)
     return (value & highest) * (255 // highest)
@@ -544,9 +609,9 @@ def _prepared(picture, name, quality):
 
 
 def _prepared_still(picture, name, quality):
-    picture, colour_notes = _in_colours_of(picture, name)
-    pixels, notes = fitted(picture.pixels, name)
-    notes = colour_notes + notes
+    pixels, icc_profile, notes = fitted(picture.pixels, name, picture.icc_profile)
+    notes += metadata_notes(picture, name)
+    picture = replace(picture, pixels=pixels, icc_profile=icc_profile)
     options = _options(picture, name, quality)
     if not is_deep_colour(pixels):
         return lambda file: pixels.save(file, name, **options), notes
@@ -561,44 +626,41 @@ def _prepared_still(picture, name, quality):
     return save_png, notes
 
 
-def _in_colours_of(picture, name):
-    """(a Picture, notes): of RGB and without its profile, which is of CMYK, where the format has no CMYK."""
-    if is_deep_colour(picture.pixels) or picture.pixels.mode != "CMYK" or holds_cmyk(name):
-        return picture, []
-    pixels, note = cmyk_to_rgb(picture.pixels, picture.icc_profile)
-    return replace(picture, pixels=pixels, icc_profile=None), [note]
-
-
 def _prepared_pages(picture, quality):
-    if all(is_deep_colour(page.pixels) for page in picture.frames) and tiff.available():
-        return lambda file: tiff.write_deep(file, picture.frames), tiff.deep_notes(picture.frames)
-    # One file is written by one library, and Pillow has no 16-bit colours.
-    pages = [eight_bit(page.pixels) if is_deep_colour(page.pixels) else page.pixels for page in picture.frames]
-    notes = []
-    if any(is_deep_colour(page.pixels) for page in picture.frames):
-        notes.append(
-            "its 16 bits became 8: pages of 16-bit colours in TIFF files need the package tifffile, and no others "
-            "beside them"
-        )
+    pages, notes = [], []
+    for page in picture.frames:
+        pixels, icc_profile, page_notes = fitted(page.pixels, "TIFF", page.icc_profile)
+        notes += [*page_notes, *metadata_notes(page, "TIFF")]
+        pages.append(replace(page, pixels=pixels, icc_profile=icc_profile, more=[]))
+    deep = [is_deep_colour(page.pixels) for page in pages]
+    if all(deep):
+        return lambda file: tiff.write_deep(file, pages), list(dict.fromkeys(notes + tiff.deep_notes(pages)))
+    if any(deep):
+        # One file is written by one library, and Pillow has no 16-bit colours.
+        notes.append("its 16 bits became 8: TIFF files hold pages of 16-bit colours, or others, but not both")
+        for page in pages:
+            page.pixels = eight_bit(page.pixels) if is_deep_colour(page.pixels) else page.pixels
 
     def save(file):
         with TiffImagePlugin.AppendingTiffWriter(file) as writer:
-            for page, pixels in zip(picture.frames, pages, strict=True):
-                pixels.save(writer, "TIFF", **_options(page, "TIFF", quality))
+            for page in pages:
+                page.pixels.save(writer, "TIFF", **_options(page, "TIFF", quality))
                 writer.newFrame()
 
-    return save, notes
+    return save, list(dict.fromkeys(notes))
 
 
 def _prepared_animation(picture, name, quality):
     still = picture if picture.duration is None else None
+    shown, icc_profile, notes = by_profile(picture.pixels, name, picture.icc_profile)
+    notes += metadata_notes(picture, name)
     frames = picture.more if still else picture.frames
-    images, notes = _animation_images([frame.pixels for frame in frames], name)
+    coloured = [by_profile(frame.pixels, name, picture.icc_profile)[0] for frame in frames]
+    images, image_notes = _animation_images(coloured, name)
+    notes += image_notes + _timing_notes(picture, frames, name)
     if still and name != "PNG":
         notes.append(f"its still picture is left out, since {name} files have none beside an animation")
-    if name == "GIF" and any(frame.duration % 10 for frame in frames):
-        notes.append("its durations became hundredths of a second, since GIF files have no shorter ones")
-    options = _options(picture, name, quality)
+    options = _options(replace(picture, icc_profile=icc_profile), name, quality)
     if name == "AVIF":
         durations = [round(frame.duration) for frame in frames]
         options |= {"save_all": True, "append_images": images[1:], "duration": durations}
@@ -608,12 +670,22 @@ def _prepared_animation(picture, name, quality):
     ]
     loop = _loop(picture, name)
     if name == "GIF":
-        comment = picture.pixels.info.get("comment", b"")
-        return lambda file: animations.write_gif(file, placed, loop, comment), notes
+        return lambda file: animations.write_gif(file, placed, loop, _comment(picture)), notes
     if name == "WEBP":
         return lambda file: animations.write_webp(file, placed, loop, **options), notes
-    shown = still.pixels.convert(images[0].mode) if still else None
+    shown = shown.convert(images[0].mode) if still else None
     return lambda file: animations.write_png(file, placed, loop, shown, **options), notes
+
+
+def _timing_notes(picture, frames, name):
+    notes = []
+    if name == "GIF" and any(frame.duration % 10 for frame in frames):
+        notes.append("its durations became hundredths of a second, since GIF files have no shorter ones")
+    if name in ("WEBP", "AVIF") and any(frame.duration % 1 for frame in frames):
+        notes.append(f"its durations became whole milliseconds, since {name} files have no others")
+    if name == "AVIF" and _loop(picture, name) != 0:
+        notes.append("it will be played without end: how often is left out, since Pillow does not write that to AVIF")
+    return notes
 
 
 def _animation_images(images, name):
@@ -640,21 +712,85 @@ def _loop(picture, name):
 
 def _options(picture, name, quality=None):
     """What Pillow's writer of a format is to be told."""
-    options = {"icc_profile": picture.icc_profile, "dpi": picture.dpi}
-    if name in ("PNG", "JPEG", "WEBP", "AVIF"):
-        options["exif"] = picture.exif
-    if name in ("JPEG", "WEBP", "AVIF"):
-        options["xmp"] = picture.xmp
+    kept = _kept(picture, name)
+    options = {key: kept[key] for key in ("icc_profile", "dpi", "exif", "xmp") if key in kept}
+    if "icc_profile" in FORMATS[name].keeps:
+        # Without one, Pillow takes that of the image's info.
+        options.setdefault("icc_profile", b"")
     if name == "WEBP" and picture.lossless and quality is None:
         options["lossless"] = True
     elif FORMATS[name].quality:
         options["quality"] = FORMATS[name].quality if quality is None else quality
     if name == "PNG":
+        options.pop("xmp", None)
         options["pnginfo"] = _png_info(picture)
+    if name in ("WEBP", "AVIF"):
+        dpi = options.pop("dpi", None)
+        if dpi and not picture.exif:
+            options["exif"] = _dpi_exif(dpi)
     if name == "TIFF":
-        options |= tiff.writer_options(picture.exif, picture.xmp)
+        options |= tiff.writer_options(options.pop("exif", None), options.pop("xmp", None))
         options["big_tiff"] = math.prod(picture.size) * 4 > 2**31 or None
+    if "comment" in FORMATS[name].keeps:
+        options["comment"] = kept.get("comment", b"")
     return {key: value for key, value in options.items() if value is not None}
+
+
+def _dpi_exif(dpi):
+    exif = Image.Exif()
+    for tag, value in ((_X_RESOLUTION, dpi[0]), (_Y_RESOLUTION, dpi[1]), (_RESOLUTION_UNIT, 2)):
+        exif[tag] = value
+    return exif.tobytes()
+
+
+_LABELS = {"exif": "EXIF", "xmp": "XMP", "dpi": "dpi"}
+# Of a segment of JPEG files, without its length and what says what it holds.
+_SEGMENT_BYTES = {"exif": 65533, "xmp": 65504, "comment": 65533}
+_COMMENT = "Comment"
+
+
+def _kept(picture, name):
+    """The metadata of a picture that files of a format hold: attributes of it, and "comment" as bytes."""
+    given = {key: getattr(picture, key) for key in (*_LABELS, "icc_profile", "text", "colour_chunks")}
+    given["comment"] = _comment(picture)
+    kept = {key: value for key, value in given.items() if value and key in FORMATS[name].keeps}
+    if name == "JPEG":
+        kept = {key: value for key, value in kept.items() if len(value) <= _SEGMENT_BYTES.get(key, math.inf)}
+        if max(kept.get("dpi", (0,))) > 65535:
+            del kept["dpi"]
+    if name in ("WEBP", "AVIF") and picture.exif and _exif_dpi(picture.exif) is None:
+        kept.pop("dpi", None)
+    return kept
+
+
+def _comment(picture):
+    """A file's comment, the very bytes if it had one."""
+    comment = getattr(picture.pixels, "info", {}).get("comment")
+    if comment is None:
+        comment = picture.text.get(_COMMENT, "")
+    return comment if isinstance(comment, bytes) else str(comment).encode()
+
+
+def metadata_notes(picture, name):
+    """Notes on metadata that a format does not hold, but for the ICC profile."""
+    kept = _kept(picture, name)
+    lost = [label for key, label in _LABELS.items() if getattr(picture, key) and key not in kept]
+    texts = [key for key in picture.text if "text" not in kept and not (key == _COMMENT and "comment" in kept)]
+    texts = [key for key in texts if not (key == "XML:com.adobe.xmp" and "xmp" in kept)]
+    if texts:
+        lost.append(f"text ({', '.join(texts)})")
+    if "colour_chunks" not in kept and not _says_srgb(picture.colour_chunks):
+        lost.append("PNG's gamma and primaries")
+    if not lost:
+        return []
+    listed = f"{', '.join(lost[:-1])} and {lost[-1]}" if len(lost) > 1 else lost[0]
+    return [f"its {listed} {'are' if len(lost) > 1 else 'is'} left out, for which {name} files have no room"]
+
+
+def _says_srgb(colour_chunks):
+    """Whether PNG's chunks say what is meant without them."""
+    chunks = dict(colour_chunks)
+    return not chunks or b"sRGB" in chunks or chunks == {b"gAMA": struct.pack(">I", 45455)}
 
 
 def _png_info(picture):

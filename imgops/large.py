@@ -7,14 +7,13 @@ import numpy as np
 
 from . import atomic, files, tiff
 from .formats import PictureError
-from .pillow import bands_of_pixels
 
 # Results of more bytes than this are streamed.
 STREAMED_BYTES = 2**29
 _TILE = 256
 _UNASSOCIATED_ALPHA = 2
-# What tifffile decodes with Python's own tools: none, deflate, LZMA and packed bits.
-_COMPRESSIONS = (1, 8, 32946, 34925, 32773)
+# None, LZW, deflate, LZMA and packed bits.
+_COMPRESSIONS = (1, 5, 8, 32946, 34925, 32773)
 
 
 def streams(source, target_format, size):
@@ -46,21 +45,22 @@ def _is_plain(page):
     )
 
 
-def resize(source, target, size, *, mode, linear_light, premultiply, overwrite):
-    """Resize the picture in a file that `streams`, whole or not at all."""
+def resize(source, target, bands_for, *, overwrite, progress=None):
+    """Resize the picture in a file that `streams`, whole or not at all.
+
+    `bands_for` makes bands, as `pillow.RowBands` are, for pixels of a shape and dtype and their ICC profile.
+    """
     import tifffile
 
     metadata = files.read_metadata(source)
     with tifffile.TiffFile(source) as file, atomic.replacing(target, overwrite=overwrite) as out:
         page = file.pages[0]
         rows = _Rows(file.filehandle, page)
-        options = {"mode": mode, "linear_light": linear_light, "premultiply": premultiply}
-        options["icc_profile"] = metadata.icc_profile
-        bands = bands_of_pixels(rows.shape, size, **options)
+        bands = bands_for(rows.shape, page.dtype, metadata.icc_profile)
         with tifffile.TiffWriter(out, bigtiff=bands.pixel_count * page.dtype.itemsize > 2**31) as writer:
             compressed = {} if page.compression == 1 else {"compression": "zlib", "predictor": True}
             writer.write(
-                _tiles(rows, bands),
+                _tiles(rows, bands, progress),
                 shape=bands.shape,
                 dtype=page.dtype,
                 tile=(_TILE, _TILE),
@@ -71,7 +71,7 @@ def resize(source, target, size, *, mode, linear_light, premultiply, overwrite):
             )
 
 
-def _tiles(rows, bands):
+def _tiles(rows, bands, progress):
     """The tiles of the result from left to right and from top to bottom, those at the rim filled up with zeros."""
     for start, stop in bands.rows(_TILE):
         band = bands.band(start, stop, rows.read(*bands.input_rows(start, stop)))
@@ -80,6 +80,8 @@ def _tiles(rows, bands):
             tile = np.zeros((_TILE, _TILE, *bands.shape[2:]), band.dtype)
             tile[: part.shape[0], : part.shape[1]] = part
             yield tile
+        if progress is not None:
+            progress(stop / bands.shape[0])
 
 
 class _Rows:

@@ -1,19 +1,18 @@
 """PNG files by their chunks: damage that decoders pass over, and 16-bit colours, which no mode of Pillow holds.
 
-Pixels of the second kind are arrays (H, W, C) of uint16: grey and alpha, RGB, or RGBA.
+Pixels of the second kind are arrays (H, W, C) of uint16: grey and alpha, RGB, or RGBA. The package imagecodecs, of the
+extra `files`, decodes and encodes them.
 """
 
+import functools
+import importlib.util
 import struct
 import zlib
 from dataclasses import dataclass, field
 
-import numpy as np
-from PIL import Image
-
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # What the code values mean; written again as it was read.
 _COLOUR_CHUNKS = (b"cHRM", b"gAMA", b"sRGB", b"cICP")
-_COLOUR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}
 _DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
 _PIECE = 2**20
 
@@ -117,43 +116,33 @@ def _pass_bytes(header, left, top, across, down):
     return rows * (1 + -(-columns * header.depth * _CHANNELS[header.colour_type] // 8))
 
 
-def read_deep(file, header, size):
+@functools.cache
+def available():
+    """Whether the package imagecodecs is installed, by which 16-bit colours are decoded and encoded."""
+    return importlib.util.find_spec("imagecodecs") is not None
+
+
+def read_deep(file):
     """The 16-bit colours of a file with `header.has_deep_colour`; a transparent colour becomes alpha."""
-    data = []
-    for start, stop in header.data:
-        file.seek(start)
-        data.append(file.read(stop - start))
-    data = b"".join(data)
+    import imagecodecs
 
-    def decode(mode, raw_mode):
-        return np.asarray(Image.frombytes(mode, size, data, "zip", raw_mode, header.interlaced)).astype(np.uint16)
-
-    if header.colour_type == 4:
-        # Four bytes a pixel, taken as they come: grey high and low, alpha high and low.
-        octets = decode("RGBA", "RGBA")
-        return octets[..., 0::2] << 8 | octets[..., 1::2]
-    # These unpackers keep the more significant byte; told the other byte order, they keep the less significant one.
-    mode = "RGBA" if header.colour_type == 6 else "RGB"
-    pixels = decode(mode, f"{mode};16B") << 8 | decode(mode, f"{mode};16L")
-    if mode == "RGB" and len(header.transparency) == 6:
-        opaque = (pixels != np.frombuffer(header.transparency, ">u2")).any(axis=-1)
-        pixels = np.concatenate([pixels, np.where(opaque, 65535, 0)[..., None].astype(np.uint16)], axis=-1)
-    return pixels
+    file.seek(0)
+    return imagecodecs.png_decode(file.read())
 
 
 def write_deep(file, pixels, template):
-    """Write (H, W, C) uint16 as PNG, with every chunk of the PNG bytes `template` but its size and its pixels."""
-    height, width, channels = pixels.shape
+    """Write (H, W, C) uint16 as PNG, with every chunk of the PNG bytes `template` but its size and its pixels.
+
+    The encoder writes no other chunks than those of size and pixels.
+    """
+    import imagecodecs
+
+    encoded = list(chunks(imagecodecs.png_encode(pixels)))
     file.write(SIGNATURE)
-    write_chunk(file, b"IHDR", struct.pack(">IIBBBBB", width, height, 16, _COLOUR_TYPES[channels], 0, 0, 0))
     for name, content in chunks(template):
-        if name == b"IDAT":
-            compressor = zlib.compressobj()
-            for line in _filtered_lines(pixels):
-                _write_data(file, compressor.compress(line))
-            _write_data(file, compressor.flush())
-        elif name != b"IHDR":
-            write_chunk(file, name, content)
+        same = (chunk for chunk in encoded if chunk[0] == name)
+        for chunk in same if name in (b"IHDR", b"IDAT") else [(name, content)]:
+            write_chunk(file, *chunk)
 
 
 def chunks(data):
@@ -166,28 +155,3 @@ def chunks(data):
 
 def write_chunk(file, name, content):
     file.write(struct.pack(">I4s", len(content), name) + content + zlib.crc32(name + content).to_bytes(4, "big"))
-
-
-def _write_data(file, content):
-    if content:
-        write_chunk(file, b"IDAT", content)
-
-
-def _filtered_lines(pixels):
-    """Each line of pixels as bytes, by the PNG filter (sub, up or Paeth) whose residuals are smallest in sum."""
-    step = pixels.shape[2] * 2
-    above = np.zeros(pixels.shape[1] * step + step, np.int16)
-    for row in pixels:
-        line = np.concatenate([np.zeros(step, np.int16), np.frombuffer(row.astype(">u2").tobytes(), np.uint8)])
-        values, left, up, corner = line[step:], line[:-step], above[step:], above[:-step]
-        predictions = {1: left, 2: up, 4: _paeth(left, up, corner)}
-        residuals = {kind: (values - predicted).astype(np.uint8) for kind, predicted in predictions.items()}
-        kind = min(residuals, key=lambda kind: np.abs(residuals[kind].view(np.int8).astype(np.int64)).sum())
-        yield bytes([kind]) + residuals[kind].tobytes()
-        above = line
-
-
-def _paeth(left, up, corner):
-    """Whichever of the three is closest to left + up - corner, the first where they tie (PNG specification, 9.4)."""
-    to_left, to_up, to_corner = np.abs(up - corner), np.abs(left - corner), np.abs(left + up - 2 * corner)
-    return np.where((to_left <= to_up) & (to_left <= to_corner), left, np.where(to_up <= to_corner, up, corner))

@@ -1,16 +1,19 @@
 """TIFF files beyond Pillow's modes: 16-bit colours, and metadata.
 
-Writing these needs the package tifffile, an extra; Pillow alone reads the colours.
+The package tifffile, of the extra `files`, reads and writes these colours, with the codecs of imagecodecs.
 """
 
 import functools
 import importlib.util
-import sys
 
 import numpy as np
 from PIL import Image, features
 
+from .pillow import to_image
+
 _BITS, _PHOTOMETRIC, _SAMPLE_FORMAT, _XMP = 258, 262, 339, 700
+_SEPARATE, _PREMULTIPLIED = 2, 1
+_ICC_PROFILE, _FIRST_PRIVATE = 34675, 32768
 # Who, when, with what; the tags of EXIF and GPS. The others say how the pixels are laid out.
 _KEPT_TAGS = (270, 271, 272, 305, 306, 315, 33432)
 _KEPT_DIRECTORIES = (0x8769, 0x8825)
@@ -18,8 +21,8 @@ _KEPT_DIRECTORIES = (0x8769, 0x8825)
 
 @functools.cache
 def available():
-    """Whether the package tifffile is installed."""
-    return importlib.util.find_spec("tifffile") is not None
+    """Whether the package tifffile is installed, and imagecodecs, which it needs for some compressions."""
+    return all(importlib.util.find_spec(name) is not None for name in ("tifffile", "imagecodecs"))
 
 
 def kept_exif(exif):
@@ -67,6 +70,26 @@ def check_strips(image):
         raise ValueError(f"the TIFF file has {found} of the {expected} parts of its picture")
 
 
+def other_tags(image):
+    """The private tags of the current page of an opened file that are not kept, by number."""
+    known = (*_KEPT_TAGS, *_KEPT_DIRECTORIES, _ICC_PROFILE)
+    return [tag for tag in sorted(image.tag_v2) if tag >= _FIRST_PRIVATE and tag not in known]
+
+
+def at_full_scale(image):
+    """An opened file's current page of 16-bit grey with white at 65535: Pillow leaves 12 bits, and inverted ones."""
+    tag = image.tag_v2
+    bits, inverted = tag.get(_BITS, (16,))[0], tag.get(_PHOTOMETRIC) == 0
+    if bits == 16 and not inverted:
+        return image
+    grey = np.asarray(image).astype(np.uint32)
+    if bits < 16:
+        grey = (grey * 65535 * 2 + 2**bits - 1) // (2 * (2**bits - 1))
+    result = to_image((65535 - grey if inverted else grey).astype(np.uint16))
+    result.info.update(image.info)
+    return result
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # 16-bit colours
 
@@ -82,24 +105,22 @@ def has_deep_colour(image):
     )
 
 
-def read_deep(file, page):
-    """(H, W, 3) or (H, W, 4) of uint16: that page, which has_deep_colour. None where the planes are not readable."""
-    high = _octets(file, page, lambda raw_mode: raw_mode)
-    # These unpackers keep the more significant byte; told the other byte order, they keep the less significant one.
-    other = {"B": "L", "L": "B", "N": "B" if sys.byteorder == "little" else "L"}
-    low = _octets(file, page, lambda raw_mode: raw_mode[:-1] + other[raw_mode[-1]])
-    return None if high is None or low is None else high.astype(np.uint16) << 8 | low
+def read_deep(file, page, mode):
+    """(H, W, 3) or (H, W, 4) of uint16: that page, which has_deep_colour, in the mode that Pillow has for it."""
+    import tifffile
 
-
-def _octets(file, page, changed):
     file.seek(0)
-    with Image.open(file, formats=["TIFF"]) as image:
-        image.seek(page)
-        if not all(";16" in tile.args[0] for tile in image.tile):
-            return None
-        image.tile = [tile._replace(args=(changed(tile.args[0]), *tile.args[1:])) for tile in image.tile]
-        image.load()
-        return np.asarray(image)
+    with tifffile.TiffFile(file) as opened:
+        directory = opened.pages[page]
+        pixels = directory.asarray()
+    if directory.planarconfig == _SEPARATE:
+        pixels = np.moveaxis(pixels, 0, -1)
+    # What is no alpha is not read, as by Pillow.
+    pixels = np.ascontiguousarray(pixels[..., : len(mode)], np.uint16)
+    if mode == "RGBA" and directory.extrasamples[0] == _PREMULTIPLIED:
+        alpha = np.maximum(pixels[..., 3:], 1).astype(np.float64)
+        pixels[..., :3] = np.rint(np.minimum(pixels[..., :3] * (65535 / alpha), 65535))
+    return pixels
 
 
 def write_deep(file, pictures):

@@ -9,6 +9,7 @@ import sys
 import zlib
 from pathlib import Path
 
+import extras
 import numpy as np
 import pytest
 from PIL import Image
@@ -120,6 +121,7 @@ def test_a_folder_of_pictures(call, tmp_path):
     assert names(tmp_path) == ["notes.txt", "photo.png", "photo_x2.png"]
 
 
+@extras.deep_colours
 def test_16_bits_stay(call, tmp_path):
     colours = np.random.default_rng(4).integers(0, 65536, (5, 7, 4), np.uint16)
     grey = colours[..., 0].copy()
@@ -134,7 +136,7 @@ def test_16_bits_stay(call, tmp_path):
     assert result.tobytes() == pillow.upscale(pillow.to_image(grey), 2).tobytes()
 
 
-@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("channels", [1, pytest.param(3, marks=extras.deep_colours)])
 def test_a_16_bit_ramp_keeps_its_levels(call, tmp_path, channels):
     ramp = np.tile(np.arange(65536, dtype=np.uint16).reshape(256, 256, 1), (1, 1, channels))
     picture = files.Picture(ramp if channels > 1 else pillow.to_image(ramp[..., 0]), "PNG")

@@ -9,7 +9,9 @@ import sys
 import time
 import zlib
 
+import extras
 import numpy as np
+import profiles
 import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
@@ -109,6 +111,7 @@ def test_orientation_is_applied_and_reset(tmp_path, orientation, extension):
         assert result.getexif()[0x0132] == "2020:02:03 04:05:06"
 
 
+@extras.deep_colours
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_orientation_of_16_bit_colours(tmp_path, orientation):
     upright = random_pixels(5, 3, 3, dtype=np.uint16)
@@ -209,6 +212,7 @@ def test_transparent_grey_of_few_bits_is_scaled_with_them(tmp_path):
 # 16 bits
 
 
+@extras.deep_colours
 @pytest.mark.parametrize("channels", [2, 3, 4])
 @pytest.mark.parametrize("size", [(1, 1), (7, 5), (64, 3)])
 def test_16_bit_colours_survive(tmp_path, channels, size):
@@ -223,6 +227,7 @@ def test_16_bit_colours_survive(tmp_path, channels, size):
     np.testing.assert_array_equal(seen if channels > 2 else seen[..., [0, 3]], high)
 
 
+@extras.deep_colours
 def test_16_bit_transparent_colour_becomes_alpha(tmp_path):
     pixels = np.array([[[1, 2, 3], [1, 2, 4]]], np.uint16)
     path = png_file(
@@ -252,19 +257,6 @@ def test_transparency_in_jpeg_is_told(tmp_path):
         assert result.getpixel((4, 4)) == (255, 255, 255)
 
 
-def cmyk_profile():
-    """An ICC profile (ICC.1:2022, 10.11, lut8Type) that takes cyan and black for grey ink, the others for water."""
-    lightness = [(1 - cyan / 2) * (1 - black) for cyan in (0, 1) for _ in range(4) for black in (0, 1)]
-    table = b"".join(bytes([round(255 * value), 128, 128]) for value in lightness)
-    identity = struct.pack(">9i", *(65536 * (row == column) for row in range(3) for column in range(3)))
-    lut = b"mft1\0\0\0\0" + bytes([4, 3, 2, 0]) + identity + bytes(range(256)) * 4 + table + bytes(range(256)) * 3
-    lut += bytes(-len(lut) % 4)
-    head = b"\0\0\0\0" + b"\x02\x40\0\0" + b"prtrCMYKLab " + bytes(12) + b"acsp" + bytes(28)
-    head += struct.pack(">iii", 63190, 65536, 54061)
-    body = head.ljust(124, b"\0") + struct.pack(">I4sII", 1, b"A2B0", 144, len(lut)) + lut
-    return struct.pack(">I", len(body) + 4) + body
-
-
 RGB_FORMATS = ["png", "webp", "avif", "gif", "bmp", "tga", "ppm"]
 
 
@@ -278,7 +270,7 @@ def test_cmyk_becomes_srgb_by_its_profile(tmp_path, extension):
     skip_without(extension)
     pytest.importorskip("PIL._imagingcms", reason="colours are converted by LittleCMS")
     source = tmp_path / "a.jpg"
-    Image.new("CMYK", (16, 16), (255, 0, 200, 0)).save(source, quality=100, icc_profile=cmyk_profile())
+    Image.new("CMYK", (16, 16), (255, 0, 200, 0)).save(source, quality=100, icc_profile=profiles.of_cmyk())
     notes = files.write(files.read(source), tmp_path / f"b.{extension}")
     assert notes == ["its CMYK colours became sRGB by its ICC profile; JPEG and TIFF files can keep them"]
     with Image.open(tmp_path / f"b.{extension}") as result:
@@ -305,7 +297,7 @@ def test_cmyk_without_a_profile_of_its_own(tmp_path, extension, profile):
 
 @pytest.mark.parametrize("extension", ["jpg", "tif"])
 def test_cmyk_stays_where_it_can(tmp_path, extension):
-    profile = cmyk_profile()
+    profile = profiles.of_cmyk()
     image = Image.new("CMYK", (16, 16), (200, 10, 30, 40))
     assert files.write(files.Picture(image, "TIFF", icc_profile=profile), tmp_path / f"b.{extension}") == []
     with Image.open(tmp_path / f"b.{extension}") as result:
@@ -533,6 +525,7 @@ def test_cut_files_of_other_formats(tmp_path):
         assert read_error(path)
 
 
+@extras.deep_colours
 def test_16_bit_colours_with_too_few_pixels(tmp_path):
     path = png_file(tmp_path / "in.png", header(4, 4, 16, 2), (b"IDAT", zlib.compress(b"\0" * 30)), (b"IEND", b""))
     assert "cut short" in read_error(path)
@@ -586,9 +579,9 @@ def test_tiff_files_without_all_of_their_strips(tmp_path):
     assert "1 of the 4 parts" in read_error(tmp_path / "a.tif")
 
 
+@extras.deep_colours
 @pytest.mark.parametrize("channels", [2, 3, 4])
 def test_16_bit_colours_in_tiff_files(tmp_path, channels):
-    pytest.importorskip("tifffile", reason="16-bit colours in TIFF files are written by tifffile")
     pixels = random_pixels(31, 20, channels, dtype=np.uint16)
     picture = files.Picture(pixels, "PNG", icc_profile=ICC, exif=exif_block(1), dpi=(72.0, 96.0))
     assert files.write(picture, tmp_path / "a.tif") == []
@@ -600,20 +593,35 @@ def test_16_bit_colours_in_tiff_files(tmp_path, channels):
     assert (exif[0x010F], exif[0x0132]) == ("A maker", "2020:02:03 04:05:06")
 
 
+@extras.deep_colours
 @pytest.mark.parametrize("options", [{}, {"compression": "zlib"}, {"tile": (16, 16)}, {"byteorder": ">"}], ids=str)
 def test_16_bit_colours_of_other_writers(tmp_path, options):
-    tifffile = pytest.importorskip("tifffile", reason="makes the files")
+    import tifffile
+
     pixels = random_pixels(31, 20, 3, dtype=np.uint16)
     tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="rgb", **options)
     np.testing.assert_array_equal(files.read(tmp_path / "a.tif").pixels, pixels)
 
 
-def test_without_tifffile_16_bits_become_8_and_that_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(tiff, "available", lambda: False)
-    notes = files.write(files.Picture(np.full((3, 4, 3), 257 * 7, np.uint16), "PNG"), tmp_path / "a.tif")
-    assert notes == ["its 16 bits became 8: 16-bit colours in TIFF files need the package tifffile"]
-    with Image.open(tmp_path / "a.tif") as result:
+@pytest.mark.parametrize("extension", ["tif", "png"])
+def test_without_the_packages_16_bits_become_8_and_that_is_told(tmp_path, monkeypatch, extension):
+    for module in (png, tiff):
+        monkeypatch.setattr(module, "available", lambda: False)
+    notes = files.write(files.Picture(np.full((3, 4, 3), 257 * 7, np.uint16), "PNG"), tmp_path / f"a.{extension}")
+    name = {"tif": "TIFF", "png": "PNG"}[extension]
+    assert notes == [f"its 16 bits became 8: 16-bit colours in {name} files need the packages of imgops[files]"]
+    with Image.open(tmp_path / f"a.{extension}") as result:
         assert result.getpixel((0, 0)) == (7, 7, 7)
+
+
+def test_without_the_packages_16_bit_colours_are_read_as_8_and_that_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(png, "available", lambda: False)
+    key = (b"tRNS", struct.pack(">3H", 0x1234, 0x5678, 0x9ABC))
+    row = b"\0" + struct.pack(">6H", 0x1234, 0x5678, 0x9ABC, 0x1334, 0x5678, 0x9ABC)
+    path = png_file(tmp_path / "a.png", header(2, 1, 16, 2), key, (b"IDAT", zlib.compress(row)), (b"IEND", b""))
+    picture = files.read(path)
+    assert picture.notes == ["its 16-bit colours are read as 8-bit: the packages of imgops[files] read more"]
+    assert np.asarray(picture.pixels.convert("RGBA")).tolist() == [[[0x12, 0x56, 0x9A, 0], [0x13, 0x56, 0x9A, 255]]]
 
 
 def test_exif_directories_in_tiff_files(tmp_path):

@@ -48,6 +48,7 @@ def test_two_images_and_little_else_are_in_memory(tmp_path, channels, options):
 
 
 def tifffile():
+    pytest.importorskip("imagecodecs", reason="belongs to the same extra")
     return pytest.importorskip("tifffile", reason="streaming needs the package tifffile")
 
 
