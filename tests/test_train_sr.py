@@ -63,3 +63,14 @@ def test_upscaler_gives_what_the_trainer_measured(trained):
 def test_flat_stays_flat(trained, value):
     made = Upscaler(str(trained))(np.full((5, 7, 3), value, np.uint8))
     assert np.abs(made.astype(int) - value).max() == 0
+
+
+def test_numpy_runs_it_too(trained):
+    pytest.importorskip("onnxruntime", reason="compared with ONNX Runtime")
+    from imgops.sr.engine import Engine
+    from imgops.sr.numpy_network import NumpyNetwork
+
+    x = np.random.default_rng(1).random((1, 1, 19, 23), np.float32)
+    by_runtime = Engine(trained.read_bytes(), "tiny").run(x)
+    by_numpy = NumpyNetwork(graph.read_graph(trained), "tiny")(x)
+    np.testing.assert_allclose(by_numpy, by_runtime, rtol=0, atol=2e-6)

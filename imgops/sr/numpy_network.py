@@ -1,6 +1,7 @@
 """A network's body in plain NumPy, for installations without ONNX Runtime: convolutions as products of matrices.
 
-Of ONNX's operators it has those of the embedded models: Conv without padding, Relu, Add, Cast, and Slice for crops.
+Of ONNX's operators it has those of the embedded models: Conv without padding, Relu, Add, Slice for crops, and Cast and Mul
+of weights.
 """
 
 import contextlib
@@ -36,7 +37,14 @@ class NumpyNetwork:
         self._input, self._output = graph.inputs[0].name, graph.outputs[0].name
 
     def _add(self, node):
-        make = {"Cast": self._cast, "Conv": self._conv, "Relu": self._relu, "Add": self._sum, "Slice": self._crop}
+        make = {
+            "Add": self._sum,
+            "Cast": self._cast,
+            "Conv": self._conv,
+            "Mul": self._product,
+            "Relu": self._relu,
+            "Slice": self._crop,
+        }
         if node.op not in make or node.domain or len(node.outputs) != 1:
             _checks.sr_needs_runtime(self._name, f"the operator {node.op}")
         step = make[node.op](node)
@@ -51,6 +59,10 @@ class NumpyNetwork:
     def _cast(self, node):
         """Weights alone are cast, once."""
         self._constants[node.outputs[0]] = self._constant(node, 0).astype(np.float32)
+
+    def _product(self, node):
+        """Steps of weights and their size are multiplied once."""
+        self._constants[node.outputs[0]] = self._constant(node, 0) * self._constant(node, 1)
 
     def _conv(self, node):
         weights = np.asarray(self._constant(node, 1), np.float32)
