@@ -1,7 +1,7 @@
 """A network's body in plain NumPy, for installations without ONNX Runtime: convolutions as products of matrices.
 
-Of ONNX's operators it has those of the embedded models: Conv without padding, Relu, Add, Slice for crops, and Cast and Mul
-of weights.
+Of ONNX's operators it has those of the embedded models: Conv without padding, Relu, Add, Slice for crops, and Cast
+and Mul of weights.
 """
 
 import contextlib
