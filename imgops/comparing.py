@@ -129,11 +129,12 @@ def _similarity(a, b, peak):
     for top in range(0, inside[0], _BAND_ROWS):
         rows = slice(top, min(top + _BAND_ROWS, inside[0]) + 2 * _RADIUS)
         for channel in range(channels):
-            total += float(_similarities(a[rows, :, channel], b[rows, :, channel], peak).sum())
+            total += float(similarities(a[rows, :, channel], b[rows, :, channel], peak).sum())
     return total, inside[0] * inside[1] * channels
 
 
-def _similarities(a, b, peak):
+def similarities(a, b, peak):
+    """Structural similarity of each window of 11 x 11 that lies inside of two channels (H, W)."""
     a, b = a.astype(np.float64), b.astype(np.float64)
     mean_a, mean_b = _windowed(a), _windowed(b)
     variance_a, variance_b = _windowed(a * a) - mean_a**2, _windowed(b * b) - mean_b**2
