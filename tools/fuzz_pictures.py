@@ -23,13 +23,18 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageCms
 
 from imgops import batches, files, formats
 
 HANG_SECONDS = 20
 SMALL = 30_000
 PIXELS = 2**19
+TARGETS = (".png", ".tif", ".gif", ".webp", ".jpg", ".jp2", ".bmp", ".avif")
+ICC = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+_exif = Image.Exif()
+_exif[0x0112], _exif[0x0132], _exif[0x8769] = 6, "2020:02:03 04:05:06", {0x9003: "2019:01:01 00:00:00"}
+EXIF = _exif.tobytes()
 
 
 def made_files():
@@ -38,19 +43,26 @@ def made_files():
     random_pixels[:8] = 200
     image = Image.fromarray(random_pixels)
     result = {}
-    for name in formats.formats():
+    for name in formats.readable():
         for mode in ("1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I;16"):
             converted = image.convert("L").convert(mode) if mode == "I;16" else image.convert(mode)
             frames = [converted, converted.transpose(Image.Transpose.ROTATE_180), converted]
             for several in (False, True):
                 stream = io.BytesIO()
                 options = {"save_all": True, "append_images": frames[1:], "duration": 50} if several else {}
+                if name in formats.FORMATS and "icc_profile" in formats.FORMATS[name].keeps:
+                    options |= {"icc_profile": ICC, "exif": EXIF, "dpi": (72, 96)}
                 try:
                     converted.save(stream, name, **options)
                 except (OSError, ValueError, KeyError):
                     continue
-                extension = formats.FORMATS[name].extensions[0]
+                extension = formats.FORMATS[name].extensions[0] if name in formats.FORMATS else f".{name.lower()}"
                 result[f"made-{mode.replace(';', '')}-{len(options)}{extension}"] = stream.getvalue()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("deep.png", "deep.tif"):
+            picture = files.Picture(random_pixels.astype(np.uint16) * 250, "PNG", icc_profile=ICC, exif=EXIF)
+            files.write(picture, Path(folder) / name)
+            result[name] = (Path(folder) / name).read_bytes()
     return result
 
 
@@ -194,7 +206,7 @@ def main():
         name = chance.choice(names)
         path = folder / f"{count}-{name}"
         path.write_bytes(mutant(starts[name], chance))
-        target = folder / f"out{chance.choice(('.png', '.tif', '.gif', '.webp', path.suffix))}"
+        target = folder / f"out{chance.choice((*TARGETS, path.suffix))}"
         target.unlink(missing_ok=True)
         finding = worker.finding((count, path, target, chance.choice(recipes)))
         if finding is None:

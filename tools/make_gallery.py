@@ -98,9 +98,8 @@ def alpha():
 
 
 def linear_light():
-    """Lines and a checkerboard of single pixels beside a field of the same light, and stars on black."""
+    """A checkerboard of single pixels beside a field of the same light, and stars on black."""
     board = np.indices((200, 440)).sum(0) % 2 * 255
-    board[100:, :220] = np.arange(100)[:, None] % 2 * 255
     board[:, 220:] = 188
     pixels = np.repeat(board[..., None], 3, axis=2)
     rng = np.random.default_rng(5)
