@@ -5,9 +5,11 @@ copies no more than that, and computes it by a window of the plan of the whole, 
 made where the tasks run; the graph holds lengths and names. Depth to space and back moves chunk to chunk.
 """
 
+import bisect
 import functools
 import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -296,32 +298,164 @@ def _plan_of(request):
     return resampling.ResamplePlan._from_request(request)
 
 
-class _Part:
-    """One task: a region of the result of a job, from pieces of the source's chunks."""
+class _Piece(NamedTuple):
+    """Samples start..stop along one axis of one chunk.
 
-    def __init__(self, job, region, pieces):
+    `strip` is None for the chunk itself, else (number, begin) of the strip of its digest along this axis.
+    """
+
+    start: int
+    stop: int
+    strip: tuple | None = None
+
+
+class _Segment(NamedTuple):
+    """Samples start..stop of the result along one axis, made of these pieces of these chunks of the source."""
+
+    start: int
+    stop: int
+    chunks: tuple
+    pieces: tuple
+    # Where the chunk has the samples already, in its digest's interior; else None.
+    interior: int | None = None
+
+
+class _Interior(NamedTuple):
+    """Samples start..stop of the result along one axis that read no chunk of the source but one, of which `read`."""
+
+    start: int
+    stop: int
+    read: _Piece | None
+
+
+class _Axis(NamedTuple):
+    """One axis of a result that shrinks.
+
+    Of each chunk of the source its _Interior and its strips, (start, stop) of what the rest reads; (start, stop) of
+    every seam, the rest of the result; the edges of the chunks.
+    """
+
+    interiors: tuple
+    strips: tuple
+    seams: tuple
+    edges: tuple
+
+
+class _Gather:
+    """Pieces of chunks, side by side; `axes` has a tuple of _Piece per axis."""
+
+    def __init__(self, dtype, axes):
+        self.dtype = dtype
+        self.axes = axes
+
+    def __call__(self, blocks):
+        """One array of the pieces of blocks in order; no copy where there is one block."""
+        indices = itertools.product(*map(range, map(len, self.axes)))
+        if len(blocks) == 1:
+            return self._part(blocks[0], next(indices))
+        ends = [list(itertools.accumulate(piece.stop - piece.start for piece in pieces)) for pieces in self.axes]
+        joined = np.empty([end[-1] for end in ends], self.dtype)
+        for index, block in zip(indices, blocks, strict=True):
+            part = self._part(block, index)
+            target = (slice(end[i] - n, end[i]) for end, i, n in zip(ends, index, part.shape, strict=True))
+            joined[tuple(target)] = part
+        return joined
+
+    def _part(self, block, index):
+        chosen = [pieces[i] for pieces, i in zip(self.axes, index, strict=True)]
+        moved = [0] * len(chosen)
+        for axis, piece in enumerate(chosen):
+            if piece.strip is not None:
+                number, moved[axis] = piece.strip
+                block = block.strips[axis][number]
+                break
+        return block[tuple(slice(p.start - by, p.stop - by) for p, by in zip(chosen, moved, strict=True))]
+
+
+class _Part:
+    """A task: a region of the result, of pieces of chunks."""
+
+    def __init__(self, job, segments, lengths):
         self.job = job
-        # Per axis (start, stop) in the result, and a (start, stop, length) in each chunk of the source that it reads.
-        self.region = region
-        self.pieces = pieces
+        self.region = tuple(slice(segment.start, segment.stop) for segment in segments)
+        self.gather = _Gather(job.source, tuple(segment.pieces for segment in segments))
+        self.lengths = lengths
 
     def __call__(self, blocks, old=None):
-        region = tuple(slice(*bounds) for bounds in self.region)
-        return self.job.compute(self._source(blocks), region, old)
+        shapes = itertools.product(*self.lengths)
+        blocks = [_checks.block(self.job.function, *pair, self.job.source) for pair in zip(blocks, shapes, strict=True)]
+        return self.job.compute(self.gather(blocks), self.region, old)
 
-    def _source(self, blocks):
-        shape = tuple(sum(stop - start for start, stop, _ in pieces) for pieces in self.pieces)
-        joined = np.empty(shape, self.job.source) if len(blocks) > 1 else None
-        ends = [list(itertools.accumulate(stop - start for start, stop, _ in pieces)) for pieces in self.pieces]
-        for index, block in zip(itertools.product(*map(range, map(len, self.pieces))), blocks, strict=True):
-            chosen = [pieces[i] for pieces, i in zip(self.pieces, index, strict=True)]
-            expected = tuple(length for _, _, length in chosen)
-            block = _checks.block(self.job.function, block, expected, self.job.source)
-            part = block[tuple(slice(start, stop) for start, stop, _ in chosen)]
-            if joined is None:
-                return part
-            joined[tuple(slice(e[i] - n, e[i]) for e, i, n in zip(ends, index, part.shape, strict=True))] = part
-        return joined
+
+class _Join:
+    """A task: a chunk of the result, of computed regions."""
+
+    def __init__(self, dtype, axes):
+        self.gather = _Gather(dtype, axes)
+
+    def __call__(self, blocks):
+        # Contiguous, so that a larger block is not kept alive by a part of it.
+        return np.ascontiguousarray(self.gather(blocks))
+
+
+class _Digest(NamedTuple):
+    """What is kept of a chunk: the region of the result that it makes alone, and strips of it along every axis."""
+
+    interior: np.ndarray | None
+    strips: tuple
+
+
+class _Digestion:
+    """A task: the digest of a chunk."""
+
+    def __init__(self, job, lengths, interiors, strips):
+        self.job = job
+        self.lengths = lengths
+        self.interiors = interiors
+        self.strips = strips
+
+    def __call__(self, block):
+        block = _checks.block(self.job.function, block, self.lengths, self.job.source)
+        interior = None
+        if all(part.start < part.stop for part in self.interiors):
+            read = tuple(slice(part.read.start, part.read.stop) for part in self.interiors)
+            region = tuple(slice(part.start, part.stop) for part in self.interiors)
+            interior = self.job.compute(block[read], region, None)
+        strips = tuple(
+            tuple(block[(slice(None),) * axis + (slice(*bounds),)].copy() for bounds in parts)
+            for axis, parts in enumerate(self.strips)
+        )
+        return _Digest(interior, strips)
+
+
+class _Assembly:
+    """A task: a chunk of the result, of digests: interiors are copied, what lies between them is computed."""
+
+    def __init__(self, job, axes, numbers):
+        self.job = job
+        # Per axis the segments, and the numbers of the chunks whose digests are given.
+        self.axes = axes
+        self.numbers = numbers
+
+    def __call__(self, digests):
+        counts = [len(numbers) for numbers in self.numbers]
+        starts = [segments[0].start for segments in self.axes]
+        out = np.empty([segments[-1].stop - segments[0].start for segments in self.axes], self.job.result)
+
+        def digest(chunks):
+            place = (numbers.index(chunk) for numbers, chunk in zip(self.numbers, chunks, strict=True))
+            return digests[np.ravel_multi_index(tuple(place), counts)]
+
+        for cell in itertools.product(*self.axes):
+            target = tuple(slice(part.start - at, part.stop - at) for part, at in zip(cell, starts, strict=True))
+            if all(part.interior is not None for part in cell):
+                source = tuple(slice(part.interior, part.interior + part.stop - part.start) for part in cell)
+                out[target] = digest([part.chunks[0] for part in cell]).interior[source]
+                continue
+            gather = _Gather(self.job.source, tuple(part.pieces for part in cell))
+            source = gather([digest(chunks) for chunks in itertools.product(*(part.chunks for part in cell))])
+            out[target] = self.job.compute(source, tuple(slice(part.start, part.stop) for part in cell), None)
+        return out
 
 
 def _computed(job, x, out, chunks, accumulate=False):
@@ -332,23 +466,202 @@ def _computed(job, x, out, chunks, accumulate=False):
     chunks = _chunks(job.function, chunks, shape, job.result, default)
     if 0 in shape:
         return _becomes(out, da.zeros(shape, job.result, chunks=chunks))
-    axes = [_cut(job, axis, lengths, x.chunks[axis]) for axis, lengths in enumerate(chunks)]
-    pieces = tuple(tuple(stop - start for start, stop, _, _ in parts) for parts in axes)
-    old = out.rechunk(pieces) if accumulate else None
-    name = f"imgops-{job.function}-{tokenize(job, x.name, pieces, old.name if accumulate else None)}"
-    layer = {}
-    for index, parts in zip(itertools.product(*map(range, map(len, axes))), itertools.product(*axes), strict=True):
-        region = tuple((start, stop) for start, stop, _, _ in parts)
-        if any(start == stop for start, stop in region):
-            layer[(name, *index)] = (functools.partial(np.zeros, tuple(b - a for a, b in region), job.result),)
+    name = f"imgops-{job.function}-{tokenize(job, x.name, chunks, out.name if accumulate else None)}"
+    if _shrinks(job) and not accumulate:
+        layer, dependencies = _digested(job, x, name, chunks), [x]
+    else:
+        layer, dependencies = _direct(job, x, name, chunks, out if accumulate else None)
+    graph = HighLevelGraph.from_collections(name, layer, dependencies=dependencies)
+    return _becomes(out, da.Array(graph, name, chunks, meta=np.empty((0,) * len(shape), job.result)))
+
+
+def _shrinks(job):
+    """Whether results take less than half the memory of what they are made of, and so are better kept than that."""
+    growth = math.prod(job.growth(axis) for axis in job.request.axes)
+    return growth * job.result.itemsize < job.source.itemsize / 2
+
+
+def _cells(axes):
+    """(index, entries) of every cell of a grid that has these entries along its axes."""
+    return zip(itertools.product(*map(range, map(len, axes))), itertools.product(*axes), strict=True)
+
+
+def _keys(name, numbers):
+    return [(name, *index) for index in itertools.product(*numbers)]
+
+
+def _edges(lengths):
+    return np.concatenate(([0], np.cumsum(lengths))).tolist()
+
+
+def _found(edges, first, last):
+    """(numbers of the chunks that samples first..last are in, a _Piece of each)."""
+    begin, end = bisect.bisect_right(edges, first) - 1, bisect.bisect_left(edges, last)
+    numbers = tuple(number for number in range(begin, end) if edges[number] < edges[number + 1])
+    return numbers, tuple(
+        _Piece(max(first, edges[number]) - edges[number], min(last, edges[number + 1]) - edges[number])
+        for number in numbers
+    )
+
+
+def _empty_chunk(chunks, index, dtype):
+    return (functools.partial(np.zeros, tuple(lengths[i] for lengths, i in zip(chunks, index, strict=True)), dtype),)
+
+
+# A result that does not shrink: every chunk of what it reads.
+
+
+def _direct(job, x, name, chunks, old):
+    """(tasks, arrays they depend on)."""
+    segments = [_cut(job, axis, lengths, x.chunks[axis]) for axis, lengths in enumerate(chunks)]
+    lengths = tuple(tuple(segment.stop - segment.start for segment in axis) for axis in segments)
+    old = None if old is None else old.rechunk(lengths)
+    computed = name if lengths == chunks else f"{name}-parts"
+    tasks = {}
+    for index, parts in _cells(segments):
+        if all(part.chunks for part in parts):
+            numbers = [part.chunks for part in parts]
+            sizes = tuple(tuple(x.chunks[axis][n] for n in entries) for axis, entries in enumerate(numbers))
+            task = (_Part(job, parts, sizes), _keys(x.name, numbers))
+            tasks[(computed, *index)] = task if old is None else (*task, (old.name, *index))
+        else:
+            tasks[(computed, *index)] = _empty_chunk(lengths, index, job.result)
+    if computed != name:
+        tasks.update(_joined(job, computed, lengths, name, chunks))
+    return tasks, [x] if old is None else [x, old]
+
+
+def _cut(job, axis, lengths, source):
+    """The segments of an axis: the chunks of the result.
+
+    One that reads more than two of the longest chunk of the source is cut, so that no task needs many of them.
+    """
+    edges, longest = _edges(source), max(source)
+    segments, start = [], 0
+    for length in lengths:
+        if length == 0:
+            segments.append(_Segment(start, start, (), ()))
             continue
-        keys = [(x.name, *numbers) for numbers in itertools.product(*(numbers for _, _, numbers, _ in parts))]
-        task = (_Part(job, region, tuple(found for _, _, _, found in parts)), keys)
-        layer[(name, *index)] = (*task, (old.name, *index)) if accumulate else task
-    graph = HighLevelGraph.from_collections(name, layer, dependencies=[x] if old is None else [x, old])
-    meta = np.empty((0,) * len(shape), job.result)
-    result = da.Array(graph, name, pieces, meta=meta)
-    return _becomes(out, result.rechunk(chunks))
+        first, last = job.reads(axis, start, start + length)
+        _, own = job.reads(axis, start, start + 1)
+        # Without what one sample reads alone, which no cut makes less.
+        count = min(length, -(-(last - first) // longest)) if last - own > 2 * longest else 1
+        bounds = [start + length * part // count for part in range(count + 1)]
+        for begin, end in itertools.pairwise(bounds):
+            segments.append(_Segment(begin, end, *_found(edges, *job.reads(axis, begin, end))))
+        start += length
+    return segments
+
+
+def _joined(job, source, lengths, name, chunks):
+    """The tasks that make chunks of parts of these lengths."""
+    axes = []
+    for sizes, wanted in zip(lengths, chunks, strict=True):
+        edges = _edges(sizes)
+        axes.append(
+            [
+                _found(edges, *bounds) if bounds[0] < bounds[1] else ((), ())
+                for bounds in itertools.pairwise(_edges(wanted))
+            ]
+        )
+    tasks = {}
+    for index, found in _cells(axes):
+        if all(pieces for _, pieces in found):
+            join = _Join(job.result, tuple(pieces for _, pieces in found))
+            tasks[(name, *index)] = (join, _keys(source, [numbers for numbers, _ in found]))
+        else:
+            tasks[(name, *index)] = _empty_chunk(chunks, index, job.result)
+    return tasks
+
+
+# A result that shrinks: every chunk of digests. A chunk of the source has one reader, its digest, and is gone once that
+# is made; what waits for neighbours is the digest, which is small.
+
+
+def _digested(job, x, name, chunks):
+    axes = [_axis(job, axis, source) for axis, source in enumerate(x.chunks)]
+    wanted = [
+        [_segments(job, axis, parts, bounds) for bounds in itertools.pairwise(_edges(chunks[axis]))]
+        for axis, parts in enumerate(axes)
+    ]
+    tasks, needed = {}, {}
+    for index, segments in _cells(wanted):
+        if all(segments):
+            numbers = [sorted({number for part in parts for number in part.chunks}) for parts in segments]
+            keys = _keys(f"{name}-digest", numbers)
+            tasks[(name, *index)] = (_Assembly(job, segments, numbers), keys)
+            needed.update(dict.fromkeys(keys))
+        else:
+            tasks[(name, *index)] = _empty_chunk(chunks, index, job.result)
+    for key in needed:
+        index = key[1:]
+        lengths = tuple(source[i] for source, i in zip(x.chunks, index, strict=True))
+        interiors = [axis.interiors[i] for axis, i in zip(axes, index, strict=True)]
+        strips = tuple(axis.strips[i] for axis, i in zip(axes, index, strict=True))
+        tasks[key] = (_Digestion(job, lengths, interiors, strips), (x.name, *index))
+    return tasks
+
+
+def _axis(job, axis, source):
+    """The _Axis of a job for chunks of the source."""
+    edges, total = _edges(source), job.shape[axis]
+    interiors, done = [], 0
+    for left, right in itertools.pairwise(edges):
+        interiors.append(_interior(job, axis, done, total, left, right))
+        done = interiors[-1].stop
+    ends = [0, *itertools.chain.from_iterable(part[:2] for part in interiors if part.read), total]
+    seams = tuple((start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True) if start < stop)
+    strips = [[] for _ in source]
+    for seam in seams:
+        for number, piece in zip(*_found(edges, *job.reads(axis, *seam)), strict=True):
+            # Where two seams read the same samples, one strip is for both.
+            if strips[number] and strips[number][-1][1] >= piece.start:
+                strips[number][-1] = (strips[number][-1][0], max(strips[number][-1][1], piece.stop))
+            else:
+                strips[number].append((piece.start, piece.stop))
+    return _Axis(tuple(interiors), tuple(map(tuple, strips)), seams, edges)
+
+
+def _interior(job, axis, done, total, left, right):
+    """The _Interior of the chunk left..right: the samples from `done` on that read nothing outside of it."""
+    if axis not in job.request.axes:
+        return _Interior(left, right, _Piece(0, right - left) if left < right else None)
+    outputs = range(done, total)
+    start = done + bisect.bisect_left(outputs, left, key=lambda output: job.reads(axis, output, output + 1)[0])
+    stop = done + bisect.bisect_right(outputs, right, key=lambda output: job.reads(axis, output, output + 1)[1])
+    # Weights of zero may let a sample read a little less than its neighbours, on either side.
+    while start < stop:
+        first, last = job.reads(axis, start, stop)
+        if first >= left and last <= right:
+            return _Interior(start, stop, _Piece(first - left, last - left))
+        start, stop = start + (first < left), stop - (last > right)
+    return _Interior(done, done, None)
+
+
+def _segments(job, axis, parts, bounds):
+    """The segments of an axis between two samples of the result."""
+    segments = []
+    for number, (start, stop, _) in enumerate(parts.interiors):
+        low, high = max(start, bounds[0]), min(stop, bounds[1])
+        if low < high:
+            # What it reads is not all in a strip: only a seam of another axis, whose strip has all of it, asks for it.
+            first, last = job.reads(axis, low, high)
+            piece = _Piece(first - parts.edges[number], last - parts.edges[number])
+            segments.append(_Segment(low, high, (number,), (piece,), low - start))
+    for start, stop in parts.seams:
+        low, high = max(start, bounds[0]), min(stop, bounds[1])
+        if low < high:
+            numbers, pieces = _found(parts.edges, *job.reads(axis, low, high))
+            pieces = [_on_strip(piece, parts.strips[number]) for number, piece in zip(numbers, pieces, strict=True)]
+            segments.append(_Segment(low, high, numbers, tuple(pieces)))
+    return sorted(segments)
+
+
+def _on_strip(piece, strips):
+    for number, (start, stop) in enumerate(strips):
+        if start <= piece.start and piece.stop <= stop:
+            return piece._replace(strip=(number, start))
+    raise AssertionError("a strip holds what its seam reads")
 
 
 def _default_chunks(job, x):
@@ -371,44 +684,6 @@ def _default_chunks(job, x):
 def _equal(total, length):
     rest = total % length
     return (length,) * (total // length) + ((rest,) if rest else ())
-
-
-def _cut(job, axis, lengths, source):
-    """(start, stop, numbers of the source's chunks, pieces of these) of every task along an axis.
-
-    A chunk that reads more than two of the longest chunk of the source is cut, so that no task needs many of them; its
-    parts are joined later.
-    """
-    edges = np.concatenate(([0], np.cumsum(source)))
-    longest = max(source)
-    parts = []
-    start = 0
-    for length in lengths:
-        count = 1
-        if length > 1:
-            first, last = job.reads(axis, start, start + length)
-            _, own = job.reads(axis, start, start + 1)
-            # Without what one output reads alone, which no cut makes less.
-            if last - own > 2 * longest:
-                count = min(length, -(-(last - first) // longest))
-        bounds = [start + length * part // count for part in range(count + 1)]
-        for begin, end in itertools.pairwise(bounds):
-            found = _found(edges, *job.reads(axis, begin, end)) if end > begin else ((), ())
-            parts.append((begin, end, *found))
-        start += length
-    return parts
-
-
-def _found(edges, first, last):
-    """(numbers of the chunks that samples first..last are in, (start, stop, length) in each of these)."""
-    begin = int(np.searchsorted(edges, first, side="right")) - 1
-    end = int(np.searchsorted(edges, last, side="left"))
-    numbers = tuple(number for number in range(begin, end) if edges[number] < edges[number + 1])
-    pieces = []
-    for number in numbers:
-        left, right = int(edges[number]), int(edges[number + 1])
-        pieces.append((max(first, left) - left, min(last, right) - left, right - left))
-    return numbers, tuple(pieces)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
