@@ -26,13 +26,14 @@ def filled(colours, opacity, reach):
     any even opacity, and a network sees no edges that nobody sees. No pixel depends on others farther away than that
     `reach`.
     """
+    colours = np.where(opacity > 0, colours, np.float32(0))
     weights = _sums(opacity)
     known = weights > 0
     means = _sums(colours * opacity) / np.where(known, weights, np.float32(1))
     highest = _extremes(opacity, np.maximum)
     doubt = 1 - opacity / np.where(highest > 0, highest, np.float32(1))
-    # Exactly the pixel's own colour where there is no doubt.
-    result = np.where(known, colours + doubt * (means - colours), np.float32(0))
+    # Exactly the pixel's own colour where there is no doubt: a mean may be NaN.
+    result = np.where(doubt > 0, colours + doubt * (means - colours), colours)
     for _ in range(reach - 1):
         if known.all():
             break
