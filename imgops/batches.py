@@ -174,6 +174,9 @@ def plan(places, recipe, suffix_of, *, skip_existing=False):
             ("", "is an empty path for the target; name a file or an existing folder, or leave it out")
         )
         return result
+    if "-" in places.paths:
+        result.errors.append(("-", "stands for no standard input or output here; name a file"))
+        return result
     sources, target, folder = _split_target(places)
     if folder is not None and not folder.is_dir():
         result.errors.append((folder, "is not an existing folder; make it first"))
@@ -257,7 +260,10 @@ def _candidate(source, target, folder, places, recipe, suffix_of):
         parent = source.path.parent if folder is None else folder / (source.below or "")
         new_folder = parent if folder is not None and source.below is not None else None
         target = parent / name
-    format_name = formats.format_of(target, usual_format)
+    try:
+        format_name = formats.format_of(target, usual_format)
+    except PictureError as error:
+        raise PictureError(f"{error}{'; pass --format, such as --format png' if usual_format else ''}") from None
     formats.check_limits(format_name, size, header.frames)
     formats.check_mode(format_name, header.mode)
     streamed = large.streams(source.path, format_name, size) and recipe.streams()

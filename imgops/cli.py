@@ -791,6 +791,7 @@ def _bench(arguments):
 
 def _info(arguments):
     facts = {**show_config("dicts"), "pillow": PIL.__version__, "formats": formats.formats()}
+    facts["formats read"] = formats.readable()
     if arguments.json:
         print(json.dumps(facts, indent=2))
         return 0

@@ -301,7 +301,7 @@ def _decode(file):
         picture.loop = image.info.get("loop", 0 if image.format == "AVIF" else None)
         if further := _further_pictures(image):
             picture.notes.append(
-                f"its {further} other pictures are left out: such are previews, gain maps, layers and smaller sizes"
+                f"the further pictures in its file are left out ({further}): previews, gain maps, layers or sizes"
             )
         if picture.format == "PNG" and image.info.get("default_image"):
             picture.duration = None

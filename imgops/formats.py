@@ -152,9 +152,7 @@ def format_of(path, default=None):
     name = EXTENSIONS.get(extension) or (None if extension else default)
     if name not in formats():
         known = [extension for extension, name in EXTENSIONS.items() if name in formats()]
-        raise PictureError(
-            f"cannot be written to {path}: the name must end in {', '.join(known)}; pass --format, such as --format png"
-        )
+        raise PictureError(f"cannot be written to {path}: the name must end in {', '.join(known)}")
     return name
 
 

@@ -702,3 +702,37 @@ def test_scales_out_of_reach_are_told_in_the_words_of_the_command(call, tmp_path
     assert (code, lines) == (2, [])
     assert len(errors[-1]) < 200
     assert "--scale" in errors[-1]
+
+
+def test_files_of_formats_that_are_only_read_need_a_format(call, tmp_path):
+    Image.new("RGB", (32, 32), "red").save(tmp_path / "a.ico", sizes=[(32, 32)])
+    code, _, errors = call("resize", tmp_path / "a.ico", "--size", "8x8")
+    assert code == 1
+    assert errors[0].endswith("; pass --format, such as --format png")
+    # In a folder they are no pictures without it.
+    code, _, errors = call("resize", tmp_path, "--size", "8x8")
+    assert (code, "without pictures" in errors[0]) == (1, True)
+    assert call("resize", tmp_path, "--size", "8x8", "--format", "png")[0] == 0
+    assert files.read(tmp_path / "a_8x8.png").size == (8, 8)
+
+
+@pytest.mark.parametrize("paths", [("-",), ("-", "a.png"), ("a.png", "-")], ids=str)
+def test_standard_input_and_output_are_refused_in_words(call, paths):
+    code, _, errors = call("resize", *paths, "--size", "8x8")
+    assert code == 1
+    assert errors == ["imgops: -: stands for no standard input or output here; name a file"]
+
+
+def test_numbers_that_are_no_colours_are_refused_before_any_work(call, tmp_path, monkeypatch):
+    Image.new("F", (8, 8)).save(tmp_path / "a.tif")
+    monkeypatch.setattr(files, "read", None)
+    code, _, errors = call("resize", tmp_path / "a.tif", tmp_path / "a.png", "--size", "4x4")
+    assert code == 1
+    assert "32-bit floating-point numbers" in errors[0]
+
+
+def test_light_without_a_curve_in_the_profile_is_told(call, tmp_path):
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png", icc_profile=b"no profile")
+    code, _, errors = call("resize", tmp_path / "a.png", "--size", "4x4", "--linear-light")
+    assert code == 0
+    assert errors[0].endswith("its light is reckoned by sRGB's curve, since none can be read from its ICC profile")

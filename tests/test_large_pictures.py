@@ -146,3 +146,15 @@ def test_streams_are_planned_whatever_memory_there_is(tmp_path, monkeypatch):
     places = batches.Places((str(tmp_path / "a.tif"),))
     plan = batches.plan(places, batches.Recipe(scale=2), lambda _: "_x2")
     assert [job.streamed for job in plan.jobs] == [True]
+
+
+@pytest.mark.usefixtures("everything_streams")
+def test_what_a_stream_leaves_out_is_told(tmp_path, capsys):
+    exif = Image.Exif()
+    exif[0x010F], exif[0x8769] = "A maker", {0x9003: "2019:01:01 00:00:00"}
+    picture = files.Picture(pillow.to_image(smooth(40, 30, 3)), "TIFF", exif=exif.tobytes())
+    files.write(picture, tmp_path / "a.tif")
+    assert cli.main(["resize", str(tmp_path / "a.tif"), "--scale", "2"]) == 0
+    assert "note: its EXIF details are left out" in capsys.readouterr().err
+    assert cli.main(["resize", str(tmp_path / "a.tif"), "--scale", "3", "--strict"]) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tif", "a_60x80.tif"]

@@ -416,9 +416,7 @@ def test_pictures_beside_the_one_that_is_read_are_told(tmp_path):
     Image.new("RGB", (32, 32)).save(tmp_path / "a.ico", sizes=[(16, 16), (32, 32)])
     picture = files.read(tmp_path / "a.ico")
     assert picture.size == (32, 32)
-    assert picture.notes == [
-        "its 1 other pictures are left out: such are previews, gain maps, layers and smaller sizes"
-    ]
+    assert picture.notes == ["the further pictures in its file are left out (1): previews, gain maps, layers or sizes"]
     images = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue")]
     images[0].save(tmp_path / "a.jpg", "MPO", save_all=True, append_images=images[1:])
     assert len(files.read(tmp_path / "a.jpg").notes) == 1
