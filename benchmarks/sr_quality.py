@@ -5,7 +5,8 @@
 The protocol of the field, so that its tables can be compared: the picture is cut to a multiple of the scale, made
 smaller by antialiased bicubic (a = -0.5) and rounded to 8 bits, enlarged again and rounded; luma is BT.601's of 16 to
 235, not rounded; a border as wide as the scale does not count. SSIM has a Gaussian window of 11 x 11 with sigma 1.5.
-Grey pictures are taken as they are. The gain is over bicubic, on the mean and on the picture where it is least.
+Filters have Pillow's arithmetic. Grey pictures are taken as they are. The gain is over bicubic: its mean, and on the
+picture where it is least.
 """
 
 import argparse
@@ -52,14 +53,14 @@ def cut(image, scale):
 
 
 def reduced(image, scale):
-    return pillow.resize(image, [side // scale for side in image.size], mode="cubic", antialias=True)
+    return pillow.resize(image, [side // scale for side in image.size], mode="cubic", convention="pillow")
 
 
 def enlargers(models, scale):
     """{name: function of a small image}, the filters and those of the models that have the scale."""
 
     def by_filter(mode):
-        return lambda image: pillow.resize(image, [scale * side for side in image.size], mode=mode)
+        return lambda image: pillow.resize(image, [scale * side for side in image.size], mode=mode, convention="pillow")
 
     def by_model(upscaler):
         return lambda image: Image.fromarray(upscaler(np.asarray(image)))
