@@ -1539,3 +1539,36 @@ def needs_onnxruntime(source):
         f"{source}: the package onnxruntime is required for this model; it is not installed; "
         f"install it: pip install 'imgops[sr]'"
     )
+
+
+def tensor(function, argument, value, tensor_type, dtypes):
+    """Raise unless `value` is a dense torch tensor on the CPU, or of no data at all, of a dtype that NumPy has."""
+    if not isinstance(value, tensor_type):
+        raise TypeError(
+            f"{function}: {argument} must be a torch.Tensor; got {_type_name(value)}; pass torch.as_tensor of it, or "
+            f"call imgops.{function}"
+        )
+    if value.device.type not in ("cpu", "meta"):
+        raise TypeError(
+            f"{function}: {argument} must be a tensor on the CPU; got one on {value.device}; pass {argument}.cpu()"
+        )
+    if str(value.layout) != "torch.strided":
+        raise TypeError(f"{function}: {argument} must be dense; got layout {value.layout}; pass {argument}.to_dense()")
+    torch_dtype(function, argument, value.dtype, dtypes)
+
+
+def torch_dtype(function, argument, value, dtypes):
+    """The name that NumPy has for a torch dtype."""
+    if value not in dtypes:
+        raise TypeError(
+            f"{function}: {argument} must have a torch.dtype that NumPy has ({', '.join(dtypes.values())}); got "
+            f"{value}; convert it, such as with .to(torch.float32)"
+        )
+    return dtypes[value]
+
+
+def no_convention_of_the_table(function, name):
+    raise TypeError(
+        f"{function}: a convention must be one of the table, one of its with_roi, or an AxisMap; got another one named "
+        f"{name!r}; pass the AxisMap of each axis"
+    )
