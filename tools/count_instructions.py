@@ -26,7 +26,7 @@ TABLE = ROOT / "benchmarks" / "instructions.json"
 DIVISOR = 6
 TOLERANCE = 0.05
 # Names of the functions that Cython makes of the kernels' drivers.
-DRIVERS = "__pyx_pw_6imgops_*_baseline_1*"
+DRIVERS = "__pyx_pw_6imgops_*_baseline_*"
 MARK = "#include <valgrind/callgrind.h>\nvoid mark(const char *name) { CALLGRIND_DUMP_STATS_AT(name); }\n"
 
 
@@ -87,6 +87,9 @@ def counted(only=()):
             name = re.search(r"^desc: Trigger: Client Request: (.+)$", text, re.MULTILINE)
             if name and name[1] != "begin":
                 counts[name[1]] = int(re.search(r"^(?:summary|totals): (\d+)$", text, re.MULTILINE)[1])
+    empty = [name for name, count in counts.items() if not count]
+    if empty:
+        raise SystemExit(f"no function {DRIVERS} ran in: {', '.join(empty)}")
     return {cell.name: counts[cell.name] for cell in cells.select(chosen(), only, False)}
 
 

@@ -38,7 +38,7 @@ def png(facts, entries):
     handles = [point(marker="o", color=COLOURS[name], label=name) for name in seen]
     handles.append(point(marker="D", color="black", markerfacecolor="none", label="geometric mean"))
     figure.legend(handles=handles, loc="outside upper right", ncols=len(handles), frameon=False, fontsize=9)
-    figure.suptitle(f"{facts['threads']} threads, {facts['processor']}", x=0.01, ha="left", fontsize=9, color="#555555")
+    figure.suptitle(f"{report.threads(facts)}, {facts['processor']}", x=0.01, ha="left", fontsize=9, color="#555555")
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()

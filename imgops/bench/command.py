@@ -9,7 +9,7 @@ import imgops
 from .. import atomic, files
 from . import cells, measure, report
 
-TURNS, QUICK_TURNS = 7, 3
+TURNS, QUICK_TURNS = 5, 3
 
 
 def run(arguments, complain):
@@ -64,7 +64,7 @@ def _check(chosen, threads):
 
 def _measured(chosen, facts, threads, turns):
     begin = time.monotonic()
-    print(f"{facts['processor']}, {facts['cores']} cores, {threads} threads, level {facts['simd_level']}")
+    print(f"{facts['processor']}, {facts['cores']} cores, {report.threads(facts)}, level {facts['simd_level']}")
     print(", ".join(f"{name} {number}" for name, number in facts["versions"].items()))
     if report.absent(facts):
         print(f"not installed, and not compared: {', '.join(report.absent(facts))}")

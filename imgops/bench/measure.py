@@ -12,8 +12,9 @@ import numpy as np
 
 from . import peers
 
-# Seconds of a turn: untimed calls that wake threads and fill caches, then timed ones.
-WAKE, STEADY = 0.004, 0.012
+# Seconds of a turn: untimed calls that wake threads and fill caches, then timed ones, in groups of about GROUP seconds.
+# The median of the groups counts, so that a group in which another program had the core does not.
+WAKE, STEADY, GROUP = 0.004, 0.012, 0.0001
 # A peer that takes so many times as long as the fastest one gets no more turns than this.
 FAR, FEW_TURNS = 4, 3
 
@@ -33,7 +34,7 @@ class Row:
     note: str = ""
     calls: peers.Calls | None = None
     seconds: dict = field(default_factory=dict)  # kind of call ("warm", "fresh", ...) -> seconds, one for each turn
-    numbers: dict = field(default_factory=dict)  # kind of call -> calls that fit into a turn
+    numbers: dict = field(default_factory=dict)  # kind of call -> (groups of a turn, calls of a group)
 
     def turn(self):
         for kind in ("warm", "fresh"):
@@ -43,12 +44,12 @@ class Row:
         time.sleep(self.calls.rest)
 
     def _steady(self, kind, call):
-        """Mean seconds of as many calls as fit into a turn, at least one."""
+        """Median seconds of a call, over as many calls as fit into a turn, at least one."""
         repeat(call, WAKE)
-        number = self.numbers.get(kind)
-        if number is None:
-            number = self.numbers[kind] = max(1, int(STEADY / repeat(call, WAKE)))
-        return loop(call, number)
+        if kind not in self.numbers:
+            self.numbers[kind] = _groups(repeat(call, WAKE))
+        groups, number = self.numbers[kind]
+        return statistics.median(loop(call, number) for _ in range(groups))
 
     def median(self, kind="warm"):
         """Of the turns; a peer that cannot write into given memory has fresh results only. None without a turn."""
@@ -63,6 +64,12 @@ def loop(call, number):
     for _ in times:
         call()
     return (time.perf_counter() - start) / number
+
+
+def _groups(seconds):
+    """(groups of a turn, calls of a group) for a call that takes so long."""
+    number = max(1, round(GROUP / seconds))
+    return max(1, int(STEADY / (number * seconds))), number
 
 
 def repeat(call, seconds):

@@ -260,6 +260,10 @@ def machine(threads):
     }
 
 
+def threads(facts):
+    return f"{facts['threads']} thread{'s' if facts['threads'] > 1 else ''}"
+
+
 def absent(facts):
     return [name for name in _MODULES.values() if name not in facts["versions"]]
 
