@@ -356,7 +356,7 @@ def _frame(file, image, index, header):
         picture.clears = image.disposal_method == _GIF_BACKGROUND
     elif image.format == "PNG":
         picture.clears = image.info.get("disposal") == PngImagePlugin.Disposal.OP_BACKGROUND
-    return picture
+    return _turn_upright(picture, image.getexif().get(_ORIENTATION, 1))
 
 
 def _is_lossless(data):

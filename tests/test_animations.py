@@ -375,3 +375,29 @@ def test_gif_parts_of_every_size_of_palette():
             for frame in ImageSequence.Iterator(result):
                 got = np.asarray(frame.convert("RGB"))[0]
                 assert got.tolist() == [[index, 255 - index, 7] for index in range(count)]
+
+
+@pytest.mark.parametrize("source", ["png", "webp"])
+@pytest.mark.parametrize("target", ["png", "webp", "avif", "gif"])
+def test_animations_are_turned_upright(tmp_path, source, target):
+    if formats.EXTENSIONS["." + target] not in formats.formats():
+        pytest.skip(f"this Pillow has no {target}")
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    frames = []
+    for colour in ("red", "blue"):
+        # Stored with its top at the left: orientation 6 turns it by a quarter to the right.
+        frames.append(Image.new("RGB", (32, 16), "white"))
+        frames[-1].paste(Image.new("RGB", (16, 16), colour))
+    options = {"lossless": True} if source == "webp" else {}
+    name = tmp_path / f"a.{source}"
+    frames[0].save(name, save_all=True, append_images=frames[1:], duration=50, exif=exif.tobytes(), **options)
+    files.write(files.read(name), tmp_path / f"b.{target}")
+    picture = files.read(tmp_path / f"b.{target}")
+    assert [frame.size for frame in picture.frames] == [(16, 32)] * 2
+    for frame, colour in zip(picture.frames, ((255, 0, 0), (0, 0, 255)), strict=True):
+        pixels = np.asarray(frame.pixels.convert("RGB")).astype(int)
+        assert np.abs(pixels[4, 8] - colour).max() <= 12
+        assert np.abs(pixels[28, 8] - 255).max() <= 12
+    with Image.open(tmp_path / f"b.{target}") as result:
+        assert result.getexif().get(0x0112, 1) == 1
