@@ -15,7 +15,7 @@ from . import peers
 # Seconds of a turn: untimed calls that wake threads and fill caches, then timed ones, in groups of about GROUP seconds.
 # The median of the groups counts, so that a group in which another program had the core does not.
 WAKE, STEADY, GROUP = 0.004, 0.012, 0.0001
-# A peer that takes so many times as long as the fastest one gets no more turns than this.
+# A peer that takes so many times as long as imgops gets no more turns than this.
 FAR, FEW_TURNS = 4, 3
 
 # Largest difference of a weighted result, in levels (integers) or relative to the largest value (floats). Integers:
@@ -201,11 +201,13 @@ def measure(cell, threads, turns):
         return rows
     rows += yardsticks(cell, cell.input(), threads)
     for turn in range(turns):
-        fastest = min((row.seconds[kind][0] for row in rows for kind in row.seconds), default=0)
         for row in rows:
-            if row.calls is None:
-                continue
-            far = row.name != "imgops" and turn and min(min(times) for times in row.seconds.values()) > FAR * fastest
-            if not far or turn < FEW_TURNS:
+            if row.calls is not None and (turn < FEW_TURNS or not _is_far(row, rows[0])):
                 row.turn()
     return rows
+
+
+def _is_far(row, own):
+    """Whether a row takes so much longer than imgops that more turns tell nothing new."""
+    kind = "warm" if "warm" in row.seconds and "warm" in own.seconds else "fresh"
+    return kind in own.seconds and kind in row.seconds and min(row.seconds[kind]) > FAR * min(own.seconds[kind])
