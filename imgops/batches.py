@@ -362,12 +362,17 @@ def _make(job, recipe, progress):
     if recipe.strict and picture.notes:
         raise files.strict_error(picture.notes)
     files.check_frames(picture, job.format)
+    notes = []
     for index, frame in enumerate(picture.frames):
         size = recipe.size_of(frame.size)
         files.check_memory(size)
+        mode = frame.mode
         frame.pixels = _resized(frame, size, recipe, _part_of(progress, index, len(picture.frames)))
+        if mode in ("P", "PA") and frame.mode != mode and job.format != "GIF":
+            notes = [f"its palette became {frame.mode}, since the method makes new colours; nearest makes none"]
     options = {"overwrite": recipe.overwrite, "quality": recipe.quality, "strict": recipe.strict}
-    return picture.notes + files.write(picture, job.target, **options)
+    # Nothing is lost with a palette, so that --strict has nothing against it.
+    return picture.notes + notes + files.write(picture, job.target, **options)
 
 
 def _light_notes(picture, recipe):

@@ -111,6 +111,11 @@ class Picture:
         return self.pixels.shape[1::-1] if is_deep_colour(self.pixels) else self.pixels.size
 
     @property
+    def mode(self):
+        """Pillow's name of the mode of the pixels; None for 16-bit colours, which have none."""
+        return None if is_deep_colour(self.pixels) else self.pixels.mode
+
+    @property
     def frames(self):
         """Itself and the further frames or pages."""
         return [self, *self.more]

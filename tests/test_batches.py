@@ -736,3 +736,14 @@ def test_light_without_a_curve_in_the_profile_is_told(call, tmp_path):
     code, _, errors = call("resize", tmp_path / "a.png", "--size", "4x4", "--linear-light")
     assert code == 0
     assert errors[0].endswith("its light is reckoned by sRGB's curve, since none can be read from its ICC profile")
+
+
+def test_a_palette_that_becomes_colours_is_told(call, tmp_path):
+    image = Image.new("P", (8, 8))
+    image.putpalette([0, 0, 0, 255, 255, 255])
+    image.save(tmp_path / "a.png")
+    _, _, errors = call("resize", tmp_path / "a.png", "--size", "4x4", "--strict")
+    (error,) = errors
+    assert error.endswith("note: its palette became RGB, since the method makes new colours; nearest makes none")
+    assert call("resize", tmp_path / "a.png", "--size", "5x5", "--mode", "nearest")[2] == []
+    assert call("resize", tmp_path / "a.png", "--size", "6x6", "--format", "gif")[2] == []
