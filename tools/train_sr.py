@@ -57,7 +57,7 @@ def arguments():
     parser.add_argument("--patch", type=int, default=48, help="side of a patch of the small picture, pixels")
     parser.add_argument("--rate", type=float, default=1e-3, help="largest learning rate")
     parser.add_argument(
-        "--squares", type=float, default=0.3, help="share of the steps, at the end, with the squared error"
+        "--squares", type=float, default=0.0, help="share of the steps, at the end, with the squared error"
     )
     parser.add_argument(
         "--exact", type=float, default=0.1, help="share of the steps, at the end, in float32 with rounded kernels"
