@@ -210,6 +210,7 @@ def test_tensors_that_do_not_fit_their_bytes(part, text):
         (handmade(opset=-1), "version 18446744073709551615"),
         (handmade((5, tensor("w", [0], b"")), (5, tensor("w", [0], b""))), "two initializers 'w'"),
         (handmade(model_fields=((20, b""),)), "for training"),
+        (handmade((1, fields((4, b"Op\xff")))), "a text that is not UTF-8"),
         (handmade((1, 5)), "with a number as field 1, which is a run of bytes"),
         (fields((1, 8)) + varint(7 << 3 | 2) + varint(2**62) + b"abc", "a field of 4611686018427387904 bytes"),
         (fields((1, 8)) + varint(7 << 3 | 3), "no field"),

@@ -17,6 +17,7 @@ MAX_SCALE = 16
 # Sides of the input, and numbers that size something, of networks that somebody made.
 _LEAST_SIDE = 8
 _MAX_SIDE = 2**14
+_MAX_HALO = 256
 _MAX_WINDOW = 2**12
 _MAX_ELEMENTS = 2**28
 _CHANNELS = {1: "luma", 3: "rgb", 4: "rgba"}
@@ -299,6 +300,10 @@ class _Look:
         scale, halo = map(int, numbers)
         if not 1 <= scale <= MAX_SCALE:
             self._refuse(f"a model's scale must be from 1 to {MAX_SCALE}", scale)
+        found = self._reach("NCHW")
+        if halo > _MAX_HALO or (found is not None and found.lost not in (None, halo)):
+            shows = "" if found is None else f" for a graph that shows {found.lost}"
+            self._refuse(f"a model's halo must be that of its graph, at most {_MAX_HALO}", f"{halo}{shows}")
         spec = self._spec(data, metadata.get("imgops.name") or name, "luma", "NCHW")
         spec.update(scale=scale, halo=halo, padding="valid", kind=kind, skip=skip)
         trial = _trial(data, self._source)
@@ -530,6 +535,7 @@ def _trial(data, source):
     options = onnxruntime.SessionOptions()
     # Errors come as exceptions; what it logs beside them is the same again.
     options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False
     try:
         return _Trial(onnxruntime.InferenceSession(bytes(data), options, providers=["CPUExecutionProvider"]))

@@ -265,7 +265,10 @@ class _Reader:
         return self._data[part[0] : part[1]]
 
     def _text(self, part):
-        return str(self._bytes(part), "utf-8", "backslashreplace")
+        try:
+            return str(self._bytes(part), "utf-8")
+        except UnicodeDecodeError:
+            return self.refuse(f"a text that is not UTF-8, at byte {part[0]}")
 
     def _numbers(self, part, where):
         """The varints packed into a field, as a uint64 array."""
