@@ -26,7 +26,7 @@ from .threads import get_num_threads, set_num_threads, show_config, simd_level, 
 __version__ = "0.1.0"
 
 # Loaded when first named: not everybody needs them, and pillow brings PIL.
-_SUBMODULES = ("interfaces", "pillow", "reference", "sr")
+_SUBMODULES = ("bridges", "interfaces", "pillow", "reference", "sr")
 
 
 def __getattr__(name):
