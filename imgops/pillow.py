@@ -640,8 +640,11 @@ class _Chain:
         wanted = [(start, stop)]
         for stage in reversed(self._stages[1:]):
             wanted.insert(0, stage.input_rows(*wanted[0]))
+        networks = [stage for stage in self._stages if not isinstance(stage, RowBands)]
         for stage, rows in zip(self._stages, wanted, strict=True):
-            pixels = stage.band(*rows, pixels) if isinstance(stage, RowBands) else stage.band(*rows, pixels, progress)
+            # Most of the work is the last network's, which makes the largest picture.
+            told = (progress,) if stage in networks[-1:] else ()
+            pixels = stage.band(*rows, pixels, *told)
         return pixels
 
 
