@@ -376,6 +376,8 @@ class Resample(torch.nn.Module):
         num_threads=None,
     ):
         super().__init__()
+        if size is None and scale is None and not _request._holds_maps(convention):
+            _checks.need_size_or_scale("Resample")
         self.size = size
         self.options = {
             "scale": scale,
@@ -405,7 +407,8 @@ def _shape(x, axes=None):
     if not torch.compiler.is_compiling():
         return tuple(x.shape)
     needed = (x.dim() - 1,) if axes is None else axes
-    return tuple([int(x.shape[axis]) if axis in needed else 1 for axis in range(x.dim())])
+    # The length of a range is a constant for torch.compile, which x.shape[axis] need not be.
+    return tuple([len(range(x.shape[axis])) if axis in needed else 1 for axis in range(x.dim())])
 
 
 @torch.compiler.assume_constant_result
