@@ -4,6 +4,7 @@ import itertools
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -464,3 +465,25 @@ def test_a_cluster_of_two_processes(tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout == "stopped\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "needs", "made"),
+    [
+        ("zarr_pyramid.py", "zarr", {"zarr_pyramid.png", "pyramid.zarr"}),
+        ("folder_on_a_cluster.py", "distributed", {"enlarged"}),
+    ],
+)
+def test_examples(tmp_path, script, needs, made):
+    pytest.importorskip(needs, reason=f"the example needs {needs}")
+    examples = Path(__file__).resolve().parent.parent / "examples"
+    result = subprocess.run(
+        [sys.executable, str(examples / script), str(tmp_path / "out")],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=280,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} == made
+    if script == "folder_on_a_cluster.py":
+        names = {path.name for path in (examples / "images").glob("*.png")}
+        assert {path.name for path in (tmp_path / "out" / "enlarged").iterdir()} == names
+        assert f"{len(names)} pictures enlarged, 0 failed" in result.stdout
