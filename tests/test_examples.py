@@ -103,6 +103,58 @@ def test_repeated_input_before_the_shuffle_is_the_nearest_skip():
         assert not np.allclose(imgops.depth_to_space(mixed, 2, mode=order, data_format="NCHW"), nearest_skip)
 
 
+@pytest.fixture(scope="module")
+def espcn():
+    sys.path.insert(0, str(ROOT / "examples"))
+    try:
+        return load(ROOT / "examples" / "espcn_numpy.py")
+    finally:
+        sys.path.pop(0)
+
+
+def test_espcn_gradients_of_micro_batches(espcn, monkeypatch):
+    """The sum over micro-batches is the gradient of the whole, by the operators and by differences of the loss."""
+    random = np.random.default_rng(0)
+    x, target = random.random((1, 1, 9, 7), np.float32), random.random((1, 1, 18, 14), np.float32)
+    channels = random.standard_normal((1, 5, 9, 7), np.float32)
+    monkeypatch.setattr(espcn, "ROWS", 4)
+    loss, grad = espcn.loss_and_grad(channels, x, target)
+    difference = (espcn.tail(channels, x) - target).astype(np.float64)
+    assert loss == pytest.approx(np.mean(difference**2))
+    outer = 2 * difference / target.size
+    options = {"data_format": "NCHW"}
+    assert np.allclose(grad[:, :4], imgops.depth_to_space_grad(outer, 2, **options), atol=1e-7)
+    assert np.allclose(grad[:, 4:], imgops.resample_grad(outer, (9, 7), scale=2, **options), atol=1e-7)
+
+    weights = [array + random.normal(0, 0.1, array.shape) for array in espcn.new_weights()]
+    x, target = x.astype(np.float64), target.astype(np.float64)
+
+    def whole_loss():
+        return espcn.loss_and_grad(espcn.body(x, weights)[0], x, target)[0]
+
+    channels, kept = espcn.body(x, weights)
+    grads = espcn.body_grad(espcn.loss_and_grad(channels, x, target)[1], kept, weights)
+    assert [g.shape for g in grads] == [w.shape for w in weights]
+    for array, gradient in zip(weights, grads, strict=True):
+        place = tuple(random.integers(n) for n in array.shape)
+        value, losses = array[place], []
+        for step in (1e-4, -1e-4):
+            array[place] = value + step
+            losses.append(whole_loss())
+        array[place] = value
+        assert gradient[place] == pytest.approx((losses[0] - losses[1]) / 2e-4, rel=1e-3, abs=1e-6)
+
+
+def test_espcn_beats_bicubic_on_the_half_it_has_not_seen(espcn, tmp_path, monkeypatch, capsys):
+    # A third of its steps, so that this takes seconds.
+    monkeypatch.setattr(espcn, "STEPS", espcn.STEPS // 3)
+    monkeypatch.setattr(sys, "argv", ["espcn_numpy.py", str(tmp_path / "out")])
+    espcn.main()
+    assert pictures_in(tmp_path / "out").keys() == {"espcn_numpy.png"}
+    bicubic, network = (float(value) for value in re.findall(r"([\d.]+) dB", capsys.readouterr().out))
+    assert network > bicubic + 0.2
+
+
 def test_gradients(tmp_path):
     printed = run("examples/gradients.py", tmp_path / "out", folder=tmp_path)
     assert pictures_in(tmp_path / "out").keys() == {"gradients.png", "gradients_fitted.png", "gradients_enlarged.png"}
