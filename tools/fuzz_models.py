@@ -178,7 +178,8 @@ def main():
     worker.tasks.put(None)
     worker.process.join(HANG_SECONDS)
     print(
-        f"{count} mutants of {len(starts)} models, seed {arguments.seed}: {findings} findings; {scarce} met the end of memory"
+        f"{count} mutants of {len(starts)} models, seed {arguments.seed}: {findings} findings; "
+        f"{scarce} met the end of memory"
     )
     if not findings:
         shutil.rmtree(folder)
