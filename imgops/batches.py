@@ -342,6 +342,11 @@ def run(jobs, recipe, workers=1, progress=None):
 
 def do(job, recipe, progress=None):
     """Make one picture; returns its Outcome."""
+    if recipe.mode == "sr":
+        from .sr import engine
+
+        # Who gives a recipe says it, once for all processes.
+        engine.slower_notice()
     try:
         with recipe.limit():
             return Outcome(notes=tuple(_make(job, recipe, progress)))

@@ -461,7 +461,7 @@ def _upscale(arguments):
 
 def _network_scale(arguments):
     """The scale, with a model loaded that can make it; None after a complaint where that fails."""
-    from .sr import engine, steps
+    from .sr import steps
 
     if arguments.linear_light:
         arguments.parser.error(
@@ -474,9 +474,6 @@ def _network_scale(arguments):
     except (ValueError, OSError, ImportError, MemoryError) as error:
         _complain(model, re.sub(r"^(upscale|Upscaler): ", "", str(error)).removeprefix(f"{model}: "))
         return None
-    notice = engine.slower_notice()
-    if notice:
-        print(f"imgops: note: {notice}", file=sys.stderr)
     return scale
 
 
@@ -523,11 +520,21 @@ def _each_picture(arguments, target, suffix_of):
             for job in plan.jobs:
                 report.add("planned", job)
         else:
+            if arguments.mode == "sr" and plan.jobs:
+                _say_what_is_slower()
             with contextlib.closing(batches.run(plan.jobs, recipe, arguments.jobs, report.part)) as outcomes:
                 for job, outcome in outcomes:
                     report.outcome(job, outcome)
     report.summary(time.monotonic() - begin)
     return 1 if report.counts["failed"] else 0
+
+
+def _say_what_is_slower():
+    from .sr import engine
+
+    notice = engine.slower_notice()
+    if notice:
+        print(f"imgops: note: {notice}", file=sys.stderr)
 
 
 class _Report:

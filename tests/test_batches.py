@@ -377,7 +377,7 @@ def test_a_worker_that_dies_takes_one_picture_with_it(tmp_path):
         save(tmp_path / "in" / f"{index}.png")
     (tmp_path / "out").mkdir()
     (tmp_path / "dies.py").write_text(_DIES)
-    arguments = ["upscale", tmp_path / "in", "--output-dir", tmp_path / "out", "--jobs", "2"]
+    arguments = ["upscale", tmp_path / "in", "--output-dir", tmp_path / "out", "--jobs", "2", "--method", "linear"]
     done = subprocess.run(
         [sys.executable, tmp_path / "dies.py", *arguments], capture_output=True, text=True, check=False, timeout=60
     )
@@ -405,7 +405,8 @@ def begin(tmp_path, *options):
     save(source / "00.png", noise)
     for index in range(1, 16):
         (source / f"{index:02}.png").write_bytes((source / "00.png").read_bytes())
-    command = [sys.executable, "-m", "imgops", "upscale", str(source), "--output-dir", str(out), *options]
+    command = [sys.executable, "-m", "imgops", "upscale", str(source), "--output-dir", str(out), "--method", "linear"]
+    command += options
     # A shell starts what runs in its background with Ctrl-C ignored, and children inherit that.
     heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL) if os.name == "posix" else None
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
@@ -431,7 +432,7 @@ def test_a_killed_batch_leaves_whole_files_and_can_be_finished(call, tmp_path, o
         while time.monotonic() < deadline and _workers(source):
             time.sleep(0.05)
         assert not _workers(source)
-    code, lines, errors = call("upscale", source, "--output-dir", out, "--skip-existing")
+    code, lines, errors = call("upscale", source, "--output-dir", out, "--skip-existing", "--method", "linear")
     assert (code, errors) == (0, [])
     assert "16 pictures" in lines[-1]
     assert tree(out) == tree(source)
@@ -468,7 +469,7 @@ def test_progress_on_a_terminal_only(tmp_path):
     for index in range(3):
         save(tmp_path / "in" / f"{index}.png")
     (tmp_path / "out").mkdir()
-    arguments = ["upscale", tmp_path / "in", "--output-dir", tmp_path / "out", "--overwrite"]
+    arguments = ["upscale", tmp_path / "in", "--output-dir", tmp_path / "out", "--overwrite", "--method", "linear"]
     piped = run(*arguments)
     assert piped.stderr == ""
     fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")

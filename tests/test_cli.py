@@ -61,11 +61,11 @@ def names(folder):
 
 
 def test_a_first_enlargement(photo):
-    done = run("upscale", "photo.png", cwd=photo.parent)
+    done = run("upscale", "photo.png", "--method", "linear", cwd=photo.parent)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "photo.png -> photo_x2.png (14x10)\n"
     with Image.open(photo.with_name("photo_x2.png")) as result:
-        assert result.tobytes() == pillow.upscale(Image.fromarray(PIXELS), 2).tobytes()
+        assert result.tobytes() == pillow.upscale(Image.fromarray(PIXELS), 2, method="linear").tobytes()
 
 
 def test_nearest_and_a_target(call, photo, tmp_path):
@@ -426,7 +426,13 @@ def test_output_that_cannot_be_written_stops_no_work(tmp_path, redirection, word
             ["sh", "-c", command], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, check=False
         )
 
-    for arguments in ("upscale a.png b.png", "info", "info --json", "conventions", "taps --in 5 --out 8"):
+    for arguments in (
+        "upscale --method linear a.png b.png",
+        "info",
+        "info --json",
+        "conventions",
+        "taps --in 5 --out 8",
+    ):
         if arguments.startswith("upscale"):
             (tmp_path / "large").mkdir()
             arguments += " large/"
@@ -435,7 +441,7 @@ def test_output_that_cannot_be_written_stops_no_work(tmp_path, redirection, word
         assert done.stderr.splitlines() == [f"imgops: standard output cannot be written: {word}"]
     assert names(tmp_path / "large") == ["a.png", "b.png"]
     (tmp_path / "quiet").mkdir()
-    done = run_shell("upscale a.png b.png quiet/ --quiet")
+    done = run_shell("upscale a.png b.png quiet/ --quiet --method linear")
     assert (done.returncode, done.stderr, names(tmp_path / "quiet")) == (0, "", ["a.png", "b.png"])
     for name in names(tmp_path / "large"):
         with Image.open(tmp_path / "large" / name) as result:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -341,3 +342,16 @@ def test_a_bar_moves_within_a_picture(call, tmp_path, monkeypatch):
     assert len(moves) > 4
     assert moves == sorted(moves)
     assert moves[-1] == pytest.approx(1)
+
+
+def test_processes_without_onnxruntime_add_no_warnings(tmp_path):
+    (tmp_path / "onnxruntime.py").write_text("raise ModuleNotFoundError('not here')\n")
+    for index in range(2):
+        random_image("RGB", (9, 12), seed=index).save(tmp_path / f"{index}.png")
+    (tmp_path / "out").mkdir()
+    command = [sys.executable, "-m", "imgops", "upscale", str(tmp_path), "--model", "fast", "--jobs", "2"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONWARNINGS": "always"}
+    command += ["--output-dir", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0
+    assert len(done.stderr.splitlines()) == 1
