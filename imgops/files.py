@@ -143,7 +143,9 @@ def probe(path):
             raise PictureError("is empty")
         file.seek(0)
         with Image.open(file, formats=readable()) as image:
-            turned = image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
+            # To look for EXIF behind the pixels, Pillow decodes them.
+            told = image.format != "PNG" or png.has_exif(file)
+            turned = told and image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
             size = image.size[::-1] if turned else image.size
             return Header(_format(image), size, _frame_count(image), _header_mode(image), _pixel_bytes(image))
 

@@ -85,6 +85,20 @@ def _note_chunk(header, name, content, extent):
         header.data.append(extent)
 
 
+def has_exif(file):
+    """Whether a PNG file has a chunk that may tell an orientation. The file's position stays."""
+    position = file.tell()
+    file.seek(len(SIGNATURE))
+    found = False
+    while not found and len(head := file.read(8)) == 8:
+        length, name = struct.unpack(">I4s", head)
+        start = file.read(min(length, 32)) if name in (b"tEXt", b"zTXt", b"iTXt") else b""
+        found = name == b"eXIf" or start.startswith((b"XML:com.adobe.xmp\0", b"Raw profile type "))
+        file.seek(length - len(start) + 4, 1)
+    file.seek(position)
+    return found
+
+
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 # First column and row of each pass of an interlaced picture, and the steps (PNG specification, 8.2).
 _PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))

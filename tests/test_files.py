@@ -121,6 +121,26 @@ def test_orientation_of_16_bit_colours(tmp_path, orientation):
     np.testing.assert_array_equal(files.read(tmp_path / "in.png").pixels, upright)
 
 
+def test_files_are_probed_without_decoding_them(tmp_path, monkeypatch):
+    Image.fromarray(random_pixels(5, 3, 3)).save(tmp_path / "a.png")
+    monkeypatch.setattr(PngImagePlugin.PngImageFile, "load", None)
+    assert files.probe(tmp_path / "a.png").size == (3, 5)
+
+
+@pytest.mark.parametrize("kind", ["exif", "xmp", "raw"])
+@pytest.mark.parametrize("behind", [False, True])
+def test_an_orientation_is_known_from_wherever_it_stands(tmp_path, kind, behind):
+    chunk = {
+        "exif": (b"eXIf", exif_block(6).removeprefix(b"Exif\0\0")),
+        "xmp": (b"iTXt", b"XML:com.adobe.xmp\0\0\0\0\0" + b'<x:xmpmeta tiff:Orientation="6"/>'),
+        "raw": (b"tEXt", b"Raw profile type exif\0\nexif\n%8d\n" % len(exif_block(6)) + exif_block(6).hex().encode()),
+    }[kind]
+    pixels = [(b"IDAT", zlib.compress(bytes(4 * 8)))]
+    parts = [*pixels, chunk] if behind else [chunk, *pixels]
+    path = png_file(tmp_path / "a.png", header(7, 4, 8, 0), *parts, (b"IEND", b""))
+    assert files.probe(path).size == files.read(path).size == (4, 7)
+
+
 def test_exif_keeps_every_other_byte(tmp_path):
     block = exif_block(6)
     Image.new("L", (2, 3)).save(tmp_path / "in.png", exif=block)
