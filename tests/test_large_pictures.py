@@ -61,7 +61,7 @@ def everything_streams(monkeypatch):
 
 @pytest.mark.usefixtures("everything_streams")
 @pytest.mark.parametrize("layout", [{}, {"tile": (16, 32)}, {"rowsperstrip": 7}], ids=["one strip", "tiles", "strips"])
-@pytest.mark.parametrize("compression", [None, "zlib"])
+@pytest.mark.parametrize("compression", [None, "zlib", "lzw"])
 @pytest.mark.parametrize(
     ("channels", "dtype"), [(1, np.uint8), (3, np.uint8), (4, np.uint8), (3, np.uint16), (1, np.uint16)]
 )
