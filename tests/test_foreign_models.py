@@ -156,6 +156,28 @@ def test_a_mean_over_the_picture_leaves_the_halo_open():
     assert any("not known" in note for note in spec.notes)
 
 
+@pytest.mark.parametrize("factor", [1, 2, 4])
+def test_what_the_graph_leaves_open_is_measured(factor):
+    def network(riddle):
+        net = Net(3)
+        net.node("SpaceToDepth", blocksize=factor)
+        net.channels *= factor**2
+        net.conv(8)
+        net.node("Relu")
+        if riddle:
+            axis = net.constant(np.array([4]))
+            net.node("Squeeze", net.node("Unsqueeze", net.name, axis), axis)
+        net.conv(3 * (2 * factor) ** 2)
+        net.node("DepthToSpace", blocksize=2 * factor, mode="CRD")
+        return net.model([1, 3, "H", "W"])
+
+    told, measured = (spec_of(network(riddle)) for riddle in (False, True))
+    # One more block where a part may begin within one.
+    assert (told.halo, told.step) == (2 * factor + factor * (factor > 1), factor)
+    assert (measured.step, measured.multiple) == (factor, factor)
+    assert 2 * factor <= measured.halo <= told.halo
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # How far a network reaches
 
@@ -448,11 +470,23 @@ REFUSED = {
         lambda: absurd_constant(),
         "ConstantOfShape to an absurd size",
     ),
+    "a tower of scales": (lambda: many("Resize"), "a picture of 256 times the size"),
+    "a tower of pads": (lambda: many("Pad"), "grows by 4400 samples"),
     "an unknown domain": (of_another_domain, "com.example.Magic"),
     "an unknown operator": (lambda: of_op("Magic"), "ONNX Runtime .* must be able to load"),
     "other weights than channels": (lambda: wrong_weights(), "1, 3 or 4 channels; got .* convolutions of 5"),
     "a loop": (lambda: handmade((1, fields((4, "Loop"), (1, "x")))), "no operators such as loops; got Loop"),
 }
+
+
+def many(op):
+    net = Net(3)
+    for _ in range(11 if op == "Pad" else 3):
+        if op == "Pad":
+            net.node("Pad", net.name, net.constant(np.array([0, 0, 200, 200, 0, 0, 200, 200])))
+        else:
+            net.resize(16, "nearest")
+    return net.model([1, 3, "H", "W"])
 
 
 def absurd_constant():
@@ -510,4 +544,15 @@ def test_operators_that_a_model_defines_itself_run():
         (12, value_info("z", (1, 3, "H", "W"))),
     )
     data = fields((1, 8), (8, field(2, 17)), (8, fields((1, "local"), (2, 1))), (7, graph_fields), (25, function))
-    assert (spec_of(data).scale, spec_of(data).halo) == (1, None)
+    assert (spec_of(data).scale, spec_of(data).halo) == (1, 0)
+
+
+def test_whole_weights_with_steps_are_weights():
+    net = Net(3)
+    kernel = net.random.integers(-9, 9, (12, 3, 3, 3)).astype(np.int8)
+    wide = net.node("Cast", net.constant(kernel), to=1)
+    scaled = net.node("Mul", wide, net.constant(np.full((12, 1, 1, 1), 0.01, np.float32)))
+    net.node("Conv", "x", scaled, net.constant(np.zeros(12, np.float32)), pads=[1, 1, 1, 1])
+    net.node("DepthToSpace", blocksize=2, mode="CRD")
+    spec = spec_of(net.model([1, "C", "H", "W"]))
+    assert (spec.parameters, spec.channels, spec.halo, spec.scale) == (12 * 27 + 12, "rgb", 1, 2)

@@ -18,7 +18,7 @@ MAX_SCALE = 16
 _LEAST_SIDE = 8
 _MAX_SIDE = 2**14
 _MAX_HALO = 256
-_MAX_WINDOW = 2**12
+_MAX_WINDOW = 2**9
 _MAX_ELEMENTS = 2**28
 _CHANNELS = {1: "luma", 3: "rgb", 4: "rgba"}
 _COUNTS = {name: count for count, name in _CHANNELS.items()}
@@ -27,9 +27,12 @@ _REFUSED = frozenset(("Loop", "Scan", "SequenceMap", "StringConcat", "StringSpli
 # Operators whose constants are no weights.
 _SIZED = frozenset(("Clip", "Pad", "Resize", "Upsample"))
 _DOMAINS = frozenset(("", "com.microsoft"))
-# The mean difference from the enlarged picture, by that of a flat one, up to which a network is taken to enlarge.
-_NEAR = 0.4
+# The mean difference from the enlarged picture, by that of a flat one, up to which a network is taken to enlarge; and
+# how many times less it must be with values to 255, to which any network with small biases is nearly proportional.
+_NEAR, _CLEARLY = 0.4, 10
 # Two sizes of pictures to try a network on, small ones first: many multiples of what networks want, tall and wide.
+# Of the measurement of what a network looks at: the picture's side, pixels tried, and how far they are changed.
+_PATCH, _PLACES, _CHANGE = 112, 4, 8.0
 _TRIALS = (((16, 32), (32, 16)), ((64, 96), (96, 64)))
 
 
@@ -204,6 +207,8 @@ class _Look:
             return reach.find_reach(self._graph, layout)
         except reach.Unknown:
             return None
+        except reach.Absurd as error:
+            return self._refuse("sizes in a model must be those of pictures", str(error))
 
     def _candidates(self):
         """(layout, channels) that the input may have, the most probable first."""
@@ -253,12 +258,12 @@ class _Look:
         return set()
 
     def _weights(self, name, known):
-        """An initializer, or one that a Cast or DequantizeLinear passes on."""
+        """An initializer, or one that a Cast, or a Mul by steps, makes numbers of."""
         for _ in range(4):
             if name in known:
                 return known[name]
             maker = next((node for node in self._graph.nodes if name in node.outputs), None)
-            if maker is None or maker.op not in ("Cast", "DequantizeLinear", "Identity") or not maker.inputs:
+            if maker is None or maker.op not in ("Cast", "DequantizeLinear", "Identity", "Mul") or not maker.inputs:
                 return None
             name = maker.inputs[0]
         return None
@@ -320,9 +325,11 @@ class _Look:
     def picture(self, data, name):
         """The spec of a network from picture to picture."""
         candidates = self._candidates()
+        # Before anything is run, what is told to be absurd.
+        reaches = {layout: self._reach(layout) for layout, _ in candidates}
         trial = _trial(data, self._source)
         if trial is None:
-            return self._untried(data, name, *candidates[0])
+            return self._untried(data, name, *candidates[0], reaches[candidates[0][0]])
         failures = []
         for layout, count in candidates:
             try:
@@ -330,7 +337,7 @@ class _Look:
             except _CannotRun as error:
                 failures.append(f"{layout} of {count} channel{'s' * (count > 1)}: {error}")
                 continue
-            return self._tried(data, name, layout, count, sizes, trial)
+            return self._tried(data, name, layout, count, sizes, trial, reaches[layout])
         self._refuse("a model must make an enlarged picture of a picture", "; ".join(failures[:3]))
         return None
 
@@ -353,9 +360,8 @@ class _Look:
         sides = [side if isinstance(side, int) else None for side in (shape[2:] if layout == "NCHW" else shape[1:3])]
         return None if sides == [None, None] else (sides[0] or sides[1], sides[1] or sides[0])
 
-    def _untried(self, data, name, layout, count):
+    def _untried(self, data, name, layout, count, found):
         """What the graph alone tells, where ONNX Runtime is not installed."""
-        found = self._reach(layout)
         if found is None or None in (found.scale, found.lost) or found.layout != layout:
             _checks.needs_onnxruntime(self._source)
         spec = self._spec(data, name, _CHANNELS[count], layout)
@@ -378,9 +384,8 @@ class _Look:
             self._refuse(f"the output must be {scale} times the input, or smaller by the same on each side", found)
         return int(lost)
 
-    def _tried(self, data, name, layout, count, sizes, trial):
+    def _tried(self, data, name, layout, count, sizes, trial, found):
         scale = self._whole(sizes.scale)
-        found = self._reach(layout)
         if found is not None and (found.scale != scale or found.layout != layout):
             found = None
         spec = self._spec(data, name, _CHANNELS[count], layout)
@@ -389,6 +394,8 @@ class _Look:
             spec.update(halo=found.halo, step=found.multiple)
         if sizes.lost:
             spec.update(halo=self._lost(Fraction(sizes.lost, 2 * scale), scale), padding="valid")
+        elif found is None and sizes.fixed is None:
+            spec.update(_measured_reach(trial, spec))
         notes = []
         spec["value_range"] = self._declared_range() or self._tried_range(trial, spec, notes)
         if spec.get("halo") is None:
@@ -403,13 +410,16 @@ class _Look:
         inner = picture[halo : halo + height, halo : halo + width]
         expected = inner.repeat(spec["scale"], 0).repeat(spec["scale"], 1)
         flat = np.abs(expected - expected.mean((0, 1))).mean()
+        differences = {}
         for white in (1.0, 255.0):
             try:
                 made = trial.run(_given(picture * white, spec["layout"], spec["dtype"]))
             except _CannotRun as error:
                 self._refuse("ONNX Runtime must be able to run the model", str(error))
             made = _taken(made, spec["layout"]).astype(np.float64)
-            if made.shape == expected.shape and np.abs(made / white - expected).mean() <= _NEAR * flat:
+            finite = made.shape == expected.shape and np.isfinite(made).all()
+            differences[white] = np.abs(made / white - expected).mean() / flat if finite else np.inf
+            if differences[white] <= min(_NEAR, differences[1.0] / (1 if white == 1 else _CLEARLY)):
                 return (0.0, white)
         notes.append("its output is unlike the input enlarged; its values are taken to be 0 to 1")
         return (0.0, 1.0)
@@ -420,10 +430,17 @@ def _largest(array):
 
 
 def count_parameters(graph):
-    """The count of a graph's weights."""
-    sizes = {name for node in graph.nodes if node.op in _SIZED for name in node.inputs[1:]}
-    weights = [value for name, value in graph.initializers.items() if name not in sizes]
-    return sum(value.size for value in weights if value.dtype.kind == "f")
+    """The count of a graph's weights: numbers that are no sizes, and no steps that whole weights are multiplied by."""
+    steps, whole = set(), {name for name, value in graph.initializers.items() if value.dtype in (np.int8, np.uint8)}
+    for node in graph.nodes:
+        if node.op in _SIZED or (
+            node.op in ("Mul", "DequantizeLinear") and node.inputs[:1] and node.inputs[0] in whole
+        ):
+            steps.update(node.inputs[1:])
+        elif node.op == "Cast" and node.inputs and node.inputs[0] in whole:
+            whole.update(node.outputs)
+    weights = [value for name, value in graph.initializers.items() if name not in steps]
+    return sum(value.size for value in weights if value.dtype.kind == "f" or value.dtype in (np.int8, np.uint8))
 
 
 def _described(value):
@@ -490,6 +507,46 @@ def _sizes(trial, layout, count, fixed, dtype):
         minimum = next((n for n in (multiple, 2 * multiple, 4 * multiple, 8 * multiple) if fits(n, n)), high)
         return _Sizes(scale, int(lost[0]), None, multiple, max(minimum, multiple))
     raise failure
+
+
+def _measured_reach(trial, spec):
+    """{"halo", "step"} of a network whose graph does not tell them, or {"halo": None} where it looks too far.
+
+    What a change of single pixels changes, and by how many pixels a part must be shifted to be made as in the whole.
+    """
+    scale, count = spec["scale"], _COUNTS[spec["channels"]]
+    side = -(-_PATCH // spec["multiple"]) * spec["multiple"]
+    random = np.random.default_rng(0)
+    picture = random.uniform(0, 1, (side, side, count))
+
+    def run(part):
+        return _taken(trial.run(_given(part, spec["layout"], spec["dtype"])), spec["layout"]).astype(np.float64)
+
+    nothing = {"halo": None}
+    try:
+        whole = run(picture)
+        tolerance = 1e-6 * max(1.0, np.abs(whole).max()) if spec["dtype"] == "float32" else 1e-2
+        halo = 0
+        for place in side // 2 + np.arange(_PLACES):
+            changed = picture.copy()
+            changed[place, place] = random.choice((-_CHANGE, _CHANGE), count)
+            moved = np.argwhere((np.abs(run(changed) - whole) > tolerance).any(2))
+            if not moved.size or moved.min() < 4 * scale or moved.max() >= scale * (side - 4):
+                return nothing
+            halo = max(halo, place - moved.min() // scale, moved.max() // scale - place)
+        for step in range(spec["multiple"], 17, spec["multiple"]):
+            around = -(-halo // step) * step
+            # A part that begins a step further on, cut to what it knows.
+            inner, part = (
+                slice(scale * around, -scale * around or None),
+                run(picture[step:, step:][: side - 16, : side - 16]),
+            )
+            there = whole[scale * step :, scale * step :][: len(part), : len(part)]
+            if part.shape == there.shape and np.abs(part - there)[inner, inner].max(initial=0) <= 100 * tolerance:
+                return {"halo": int(halo), "step": step}
+    except _CannotRun:
+        pass
+    return nothing
 
 
 def _test_picture(height, width, count):

@@ -32,6 +32,10 @@ _END = 2**31 - 1
 _LAYOUTS = {(0, 3, 1, 2): "NCHW", (0, 2, 3, 1): "NHWC"}
 
 
+# Beyond these a network is none for pictures: of a tensor's length by the input's, and beside it.
+MAX_RATIO, MAX_GROWTH = 64, 4096
+
+
 @dataclass(frozen=True)
 class Axis:
     """The three numbers of one axis, and two more, all but `ratio` in input samples.
@@ -48,10 +52,14 @@ class Axis:
     def read(self, before, after, growth=0):
         """After an operator that reads so many samples more on either side, and makes so many more than it has."""
         low, high, growth = (Fraction(number) / self.ratio for number in (before, after, growth))
+        if abs(self.growth + growth) > MAX_GROWTH:
+            raise Absurd(f"a picture that grows by {float(self.growth + growth):.4g} samples")
         return replace(self, low=self.low - low, high=self.high + high, growth=self.growth + growth)
 
     def scaled(self, factor):
         ratio = self.ratio * factor
+        if not 1 / MAX_RATIO <= ratio <= MAX_RATIO:
+            raise Absurd(f"a picture of {float(ratio):.4g} times the size")
         if factor > 1 and self.ratio < 1:
             # Whole samples of a grid that is coarser than the input's.
             slack = 1 / self.ratio
@@ -100,6 +108,10 @@ class Unknown(Exception):
     """The graph alone does not tell."""
 
 
+class Absurd(Exception):
+    """The graph makes something far too large, or too small."""
+
+
 @dataclass(frozen=True)
 class _Picture:
     axes: tuple
@@ -114,8 +126,8 @@ def find_reach(graph, layout):
 
     Raises
     ------
-    Unknown
-        Where the graph alone does not tell; the message says why.
+    Unknown, Absurd
+        Where the graph alone does not tell, or makes tensors of absurd sizes; the message says why.
     """
     known = dict(graph.initializers)
     known[graph.inputs[0].name] = _Picture((Axis(), Axis()), layout)
@@ -171,7 +183,10 @@ def _folded(node, inputs):
     """The value of the few operators that exporters put between constants; None for those of others."""
     if any(value is None for value in inputs) or not inputs:
         return None
-    if node.op in ("Identity", "Cast"):
+    if node.op in ("Identity", "Cast", "DequantizeLinear"):
+        return inputs[0]
+    if node.op == "Mul" and max(inputs[1].size, 1) * 64 <= max(inputs[0].size, 64):
+        # Weights of a kernel by a step for each of its channels; their shape is what counts.
         return inputs[0]
     if node.op in ("Unsqueeze", "Squeeze"):
         return np.asarray(inputs[0]).reshape(-1)
