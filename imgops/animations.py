@@ -1,6 +1,7 @@
 """Animated GIF, PNG and WebP files: every frame encoded by Pillow as a still picture, and put into a container here.
 
-Pillow's and libwebp's own writers join frames that look alike; these keep each frame and its duration.
+Pillow's and libwebp's own writers join frames that look alike, and imagecodecs' for PNG has one duration for all; these
+keep each frame and its duration.
 
 Frames are whole pictures of what is seen. A frame is written as the smallest box in which it differs from the one
 before, unless it is cleared when its time is over.
