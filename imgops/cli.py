@@ -619,6 +619,9 @@ def _compare(arguments):
             _complain(path, error or "does not fit in memory")
     if len(pictures) < 2:
         return 1
+    for path, picture in zip(paths, pictures, strict=True):
+        for note in picture.notes:
+            _complain(path, f"note: {note}")
     try:
         if arguments.picture is not None:
             sources = {files.identity(path) for path in paths}

@@ -748,3 +748,10 @@ def test_a_palette_that_becomes_colours_is_told(call, tmp_path):
     assert error.endswith("note: its palette became RGB, since the method makes new colours; nearest makes none")
     assert call("resize", tmp_path / "a.png", "--size", "5x5", "--mode", "nearest")[2] == []
     assert call("resize", tmp_path / "a.png", "--size", "6x6", "--format", "gif")[2] == []
+
+
+def test_comparing_tells_what_was_not_read(call, tmp_path):
+    (tmp_path / "a.ppm").write_bytes(b"P6 1 1 65535\n" + bytes(6))
+    code, _, errors = call("compare", tmp_path / "a.ppm", tmp_path / "a.ppm")
+    assert code == 0
+    assert errors == [f"imgops: {tmp_path / 'a.ppm'}: note: its 16-bit colours are read as 8-bit"] * 2
