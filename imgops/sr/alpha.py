@@ -2,6 +2,8 @@
 
 import numpy as np
 
+# Colours of less than this part of the largest opacity around are not trusted: 8 bits leave little of them.
+_TRUSTED = 1 / 16
 # A fill goes as far as a network looks, but not farther than this.
 _ROUNDS = 16
 
@@ -20,18 +22,17 @@ def inside(margin, shape):
 def filled(colours, opacity, reach):
     """Colours (C, h, w) with those of transparent pixels replaced by what is visible beside them.
 
-    A pixel keeps its colour by the part that its opacity is of the largest one around it, and has for the rest the
-    mean of its neighbours weighted by theirs. What has no visible neighbours gets the mean of those that have some, one
-    pixel further in each of several rounds; what is still farther away becomes 0. So visible areas stay as they are, of
-    any even opacity, and a network sees no edges that nobody sees. No pixel depends on others farther away than that
-    `reach`.
+    What is nearly transparent, beside what is around it, has its own colour in part only, and for the rest the mean of
+    its neighbours weighted by their opacity. What has no visible neighbours gets the mean of those that have some, one
+    pixel further in each of several rounds; what is still farther away becomes 0. So a network sees no edges that
+    nobody sees. No pixel depends on others farther away than `reach`.
     """
     colours = np.where(opacity > 0, colours, np.float32(0))
     weights = _sums(opacity)
     known = weights > 0
     means = _sums(colours * opacity) / np.where(known, weights, np.float32(1))
     highest = _extremes(opacity, np.maximum)
-    doubt = 1 - opacity / np.where(highest > 0, highest, np.float32(1))
+    doubt = 1 - np.minimum(1, opacity / (np.float32(_TRUSTED) * np.where(highest > 0, highest, np.float32(1))))
     # Exactly the pixel's own colour where there is no doubt: a mean may be NaN.
     result = np.where(doubt > 0, colours + doubt * (means - colours), colours)
     for _ in range(reach - 1):
@@ -44,17 +45,44 @@ def filled(colours, opacity, reach):
     return result
 
 
-def bound(made, opacity, tile, margin, scale):
-    """Keep enlarged opacity between the lowest and the highest of the pixels around: no rings, and no haze.
+def limits(planes, tile, margin, scale):
+    """The lowest and the highest of the pixels that each enlarged pixel of a tile lies between.
 
-    `opacity` has `margin` pixels more on each side than the tile reads.
+    `planes` (..., h, w) have `margin` pixels more on each side than the tile reads.
     """
     part = tuple(
         slice(span.start - span.first + margin, span.stop - span.first + margin) for span in (tile.rows, tile.columns)
     )
-    for combine, limit in ((np.minimum, np.maximum), (np.maximum, np.minimum)):
-        extremes = _extremes(opacity, combine)[part]
-        limit(made, np.repeat(np.repeat(extremes, scale, 0), scale, 1), out=made)
+    result = []
+    for combine in (np.minimum, np.maximum):
+        extremes = planes
+        for axis in (-2, -1):
+            extremes = _between(extremes, axis, combine, scale, part[axis])
+        result.append(extremes)
+    return result
+
+
+def _between(planes, axis, combine, scale, part):
+    """Enlarged along an axis: of the pixel before and a pixel, of it and the next one, of all three in the middle."""
+    planes = np.moveaxis(planes, axis, 0)
+    before, after = planes.copy(), planes.copy()
+    combine(planes[1:], planes[:-1], out=before[1:])
+    combine(planes[:-1], planes[1:], out=after[:-1])
+    phases = [before] * (scale // 2) + [combine(before, after)] * (scale % 2) + [after] * (scale // 2)
+    enlarged = np.stack([phase[part] for phase in phases], axis=1)
+    return np.moveaxis(enlarged.reshape(-1, *planes.shape[1:]), 0, axis)
+
+
+def colours_at_edges(made, seen, opacity, ranges, opacity_ranges):
+    """Enlarged colours (C, h, w) `made`, but where opacity changes those that make what is seen on black, `seen`.
+
+    There, edges of colour and of opacity must meet: a shadow beside an opaque shape, both sharpened for themselves,
+    would leave a bright line between them. All are parts of white, or of the largest opacity; colours stay between
+    those around.
+    """
+    edges = (opacity_ranges[0] < opacity_ranges[1]) & (opacity > 0)
+    divided = np.clip(seen / np.where(edges, opacity, np.float32(1)), *ranges)
+    return np.where(edges, divided, made)
 
 
 def _sums(planes):

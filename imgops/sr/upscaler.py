@@ -300,39 +300,57 @@ class Bands:
         if self._dtype.kind == "f":
             np.clip(planes, 0, 1, out=planes)
         if not self._has_alpha:
-            return self._coloured(planes, tile, threads_inside)
+            return self._clipped(self._coloured(planes, tile, threads_inside))
+        np.nan_to_num(planes[-1], copy=False, nan=0)
         colours, opacity = planes[:-1], planes[-1]
-        inside = alpha.inside(self._fill, opacity.shape)
+        inside = (slice(None), *alpha.inside(self._fill, opacity.shape))
         if opacity.min() == self._white:
-            made = self._coloured(colours[(slice(None), *inside)], tile, threads_inside)
+            made = self._clipped(self._coloured(colours[inside], tile, threads_inside))
             return np.concatenate([made, np.full_like(made[:1], self._white)])
         if self._premultiply:
             if not opacity.any():
                 size = [(span.stop - span.start) * self._network.scale for span in (tile.rows, tile.columns)]
                 return np.zeros((len(planes), *size), np.float32)
             colours = alpha.filled(colours, opacity, self._fill)
-        colours, grey = colours[(slice(None), *inside)], opacity[inside][None]
+        return self._with_alpha(colours, opacity, inside, tile, threads_inside)
+
+    def _with_alpha(self, colours, opacity, inside, tile, threads_inside):
+        grey = opacity[None][inside]
         if self._network.takes_alpha:
-            made = self._coloured(np.concatenate([colours, grey]), tile, threads_inside)
+            made = self._clipped(self._coloured(np.concatenate([colours[inside], grey]), tile, threads_inside))
+            made, made_opacity = made[:-1], made[-1]
         else:
-            made_grey = self._made(grey, tile, _Colours.of(1, False), threads_inside)
-            made = np.concatenate([self._coloured(colours, tile, threads_inside), made_grey])
-        alpha.bound(made[-1], opacity, tile, self._fill, self._network.scale)
+            made = self._clipped(self._coloured(colours[inside], tile, threads_inside))
+            made_opacity = self._clipped(self._made(grey, tile, _Colours.of(1, False), threads_inside))[0]
+        low, high = alpha.limits(opacity, tile, self._fill, self._network.scale)
+        # No rings around what is transparent or opaque, and no haze.
+        np.clip(made_opacity, low, high, out=made_opacity)
         if self._premultiply:
-            made[:-1] *= made[-1] > 0 if self._dtype.kind == "f" else np.rint(made[-1]) > 0
-        return made
+            if not self._network.takes_alpha and (low < high).any():
+                part = np.float32(1 / self._white)
+                seen = self._coloured(colours[inside] * (grey * part), tile, threads_inside)
+                ranges = alpha.limits(colours, tile, self._fill, self._network.scale)
+                made = alpha.colours_at_edges(made, seen, made_opacity * part, ranges, (low, high))
+            made *= made_opacity > 0 if self._dtype.kind == "f" else np.rint(made_opacity) > 0
+        return np.concatenate([made, made_opacity[None]])
 
     def _coloured(self, planes, tile, threads_inside):
         return self._made(planes, tile, self._colours, threads_inside)
 
     def _made(self, planes, tile, colours, threads_inside):
         made = self._network.enlarge(planes, colours.weights, colours.gains, self._white, threads_inside)
+        return self._part(made, tile)
+
+    def _part(self, made, tile):
+        """What a tile makes, of what was made of all that it reads."""
         scale, inset = self._network.scale, self._network.inset
         part = [
             slice((span.start - span.first - inset) * scale, (span.stop - span.first - inset) * scale)
             for span in (tile.rows, tile.columns)
         ]
-        made = made[(slice(None), *part)]
+        return made[(slice(None), *part)]
+
+    def _clipped(self, made):
         return np.clip(made, 0, self._white, out=made)
 
 
