@@ -114,13 +114,15 @@ def wheel_model(name):
 
 
 def torch_evaluated(path, picture):
-    """The network of a .param file of that family evaluated with torch, read anew from its lines."""
+    """The network of a .param file evaluated with torch, read anew from its lines."""
     torch = pytest.importorskip("torch", reason="torch is not installed")
     data, position, blobs = path.with_suffix(".bin").read_bytes(), 0, {}
     for line in path.read_text().splitlines()[2:]:
         kind, _, inputs, outputs, *rest = line.split()
         names, outs = rest[: int(inputs)], rest[int(inputs) : int(inputs) + int(outputs)]
-        options = {int(k): float(v) for k, v in (word.split("=") for word in rest[int(inputs) + int(outputs) :])}
+        words = (word.split("=") for word in rest[int(inputs) + int(outputs) :])
+        options = {int(key): [float(number) for number in value.split(",")] for key, value in words}
+        options = {key: value if key < 0 else value[0] for key, value in options.items()}
         x = [blobs[name] for name in names]
         if kind == "Input":
             result = torch.from_numpy(picture[None])
@@ -130,10 +132,13 @@ def torch_evaluated(path, picture):
             outputs, size = int(options[0]), int(options[6])
             assert data[position : position + 4] == FLOAT16_FLAG
             kernel = np.frombuffer(data, "<f2", size, position + 4).astype(np.float32).reshape(outputs, -1, 3, 3)
-            position += 4 + 2 * size
+            position += 4 + 2 * size + 2 * (size % 2)
             bias = np.frombuffer(data, "<f4", outputs, position)
             position += 4 * outputs
             result = torch.conv2d(x[0], torch.from_numpy(kernel), torch.from_numpy(bias.copy()), padding=1)
+            if 9 in options:
+                assert options[9] == 2
+                result = torch.nn.functional.leaky_relu(result, options[-23310][1])
         elif kind == "PReLU":
             slope = np.frombuffer(data, "<f4", int(options[0]), position)
             position += slope.nbytes
@@ -143,6 +148,10 @@ def torch_evaluated(path, picture):
         elif kind == "Interp":
             mode = {1: {"mode": "nearest"}, 3: {"mode": "bicubic", "align_corners": False}}[int(options[0])]
             result = torch.nn.functional.interpolate(x[0], scale_factor=(options[1], options[2]), **mode)
+        elif kind == "Concat":
+            result = torch.cat(x, 1)
+        elif kind == "Eltwise":
+            result = sum(factor * value for factor, value in zip(options.get(-23301, [0, 1, 1])[1:], x, strict=True))
         else:
             assert kind == "BinaryOp"
             result = x[0] + x[1]
@@ -167,6 +176,15 @@ def test_realesr_animevideov3_as_torch_evaluates_it(scale):
     assert np.abs(rounded[0] - rounded[1]).max() <= 1
     # And it is an enlarged picture.
     assert np.abs(made.reshape(3, 56, scale, 70, scale).mean((2, 4)) - picture).mean() < 0.02
+
+
+def test_real_esrgan_for_drawings_as_torch_evaluates_it():
+    """Residual dense blocks: activations in convolutions, Concat, Eltwise with coefficients."""
+    path = wheel_model("realesrgan-x4plus-anime")
+    picture = np.random.default_rng(2).uniform(0.2, 0.8, (3, 9, 11)).astype(np.float32)
+    made, expected = converted(path, picture), torch_evaluated(path, picture)
+    assert made.shape == expected.shape == (3, 36, 44)
+    assert np.abs(made - expected).max() < 1e-4
 
 
 def test_realesr_animevideov3_in_numpy():
