@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, PngImagePlugin, TiffImagePlugin
 
-from . import animations, atomic, depths, png, tiff
+from . import animations, atomic, depths, memory, png, tiff
 from .formats import (
     EXTRA,
     FORMATS,
@@ -819,22 +819,9 @@ def check_memory(size, pixel_bytes=4, frames=1):
     """Raise PictureError where so many results of this (width, height) would not fit in memory."""
     # The images, one more on the way, and the table of each axis.
     needed = (frames + 1) * size[0] * size[1] * pixel_bytes + 256 * (size[0] + size[1])
-    available = _available_memory()
+    available = memory.available()
     if available is not None and needed > available:
         raise PictureError(
             f"is too large: a result of {size[0]} x {size[1]} pixels takes {needed / 2**30:.3g} GiB of memory, and "
             f"{available / 2**30:.3g} GiB are free; choose a smaller size"
         )
-
-
-def _available_memory():
-    """Bytes that can be had without pushing others out, or None where the system does not tell."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration, ValueError):
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None

@@ -711,5 +711,5 @@ def test_results_larger_than_memory_are_refused(monkeypatch):
         files.check_memory((10**6, 10**6))
     with pytest.raises(files.PictureError, match="too large"):
         files.check_memory((1000, 1000), frames=10**7)
-    monkeypatch.setattr(files, "_available_memory", lambda: None)
+    monkeypatch.setattr(files.memory, "available", lambda: None)
     files.check_memory((10**6, 10**6))

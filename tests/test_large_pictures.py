@@ -142,7 +142,7 @@ def test_small_pictures_and_other_formats_do_not_stream(tmp_path):
 @pytest.mark.usefixtures("everything_streams")
 def test_streams_are_planned_whatever_memory_there_is(tmp_path, monkeypatch):
     pillow.to_image(smooth(20, 30, 3)).save(tmp_path / "a.tif")
-    monkeypatch.setattr(files, "_available_memory", lambda: 1)
+    monkeypatch.setattr(files.memory, "available", lambda: 1)
     places = batches.Places((str(tmp_path / "a.tif"),))
     plan = batches.plan(places, batches.Recipe(scale=2), lambda _: "_x2")
     assert [job.streamed for job in plan.jobs] == [True]
