@@ -190,8 +190,8 @@ class _Look:
         """Refuse operators that a constant tells to make something absurd."""
         numbers = [value for value in inputs if isinstance(value, np.ndarray) and value.size and value.size <= 64]
         if node.op in ("ConstantOfShape", "Expand", "RandomNormal", "RandomUniform"):
-            shape = node.attributes.get("shape") or (numbers[-1] if numbers else [])
-            absurd = np.prod(np.maximum(1.0, np.asarray(shape, np.float64))) > _MAX_ELEMENTS
+            shape = np.asarray(node.attributes.get("shape") or (numbers[-1] if numbers else []))
+            absurd = shape.dtype.kind in "iuf" and np.prod(np.maximum(1.0, shape.astype(np.float64))) > _MAX_ELEMENTS
         elif node.op in ("Tile", "Upsample", "Resize", "Pad"):
             largest = {"Tile": 2**10, "Pad": _MAX_WINDOW}.get(node.op, _MAX_SIDE)
             absurd = any(_largest(value) > largest for value in numbers)
@@ -280,7 +280,7 @@ class _Look:
             numbers = [float(value.reshape(-1)[0]) for value in numbers if value.size == 1]
             limit = node.attributes.get("max") if node.op == "Clip" else None
             if node.op in ("Clip", "Min", "Mul"):
-                numbers += [] if limit is None else [float(limit)]
+                numbers += [float(limit)] if isinstance(limit, (int, float)) else []
                 if any(abs(number - 255) < 1 for number in numbers):
                     return (0.0, 255.0)
             if node.op == "Clip" and any(number == 1 for number in numbers):

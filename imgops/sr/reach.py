@@ -104,6 +104,10 @@ class Reach:
         return math.lcm(math.ceil(self.height.step), math.ceil(self.width.step))
 
 
+# What rules run into where a node is not as ONNX says: ONNX Runtime is asked about these.
+_MALFORMED = (IndexError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError)
+
+
 class Unknown(Exception):
     """The graph alone does not tell."""
 
@@ -132,7 +136,11 @@ def find_reach(graph, layout):
     known = dict(graph.initializers)
     known[graph.inputs[0].name] = _Picture((Axis(), Axis()), layout)
     for node in graph.nodes:
-        results = _results(node, [known.get(name) if name else None for name in node.inputs], graph.opset)
+        inputs = [known.get(name) if name else None for name in node.inputs]
+        try:
+            results = _results(node, inputs, graph.opset)
+        except _MALFORMED as error:
+            raise Unknown(f"{node.op} with other inputs or attributes than it has") from error
         known.update(zip(node.outputs, results, strict=False))
     result = known.get(graph.outputs[0].name)
     if not isinstance(result, _Picture):
