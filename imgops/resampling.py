@@ -649,6 +649,9 @@ def _table(taps, double):
 
 def _make_table(taps, dtype):
     weights = taps.weights.astype(dtype)
+    # A row of zeros alone is an empty one, so that its sum has the same sign wherever the row stands.
+    ends = np.concatenate(([0], np.cumsum(weights != 0)))[taps.offsets]
+    counts = np.where(ends[1:] > ends[:-1], taps.counts, 0)
     width = int(taps.counts.max())
     core = rhythm = (0, 0)
     if 0 < width <= _PADDED_TAPS:
@@ -663,7 +666,7 @@ def _make_table(taps, dtype):
         starts = np.empty(0, np.int64)
         padded = np.empty((0, 0), dtype)
     return _kernels.resample.Table(
-        taps.input_length, taps.starts, taps.counts, taps.offsets, weights, starts, padded, core, rhythm
+        taps.input_length, taps.starts, counts, taps.offsets, weights, starts, padded, core, rhythm
     )
 
 

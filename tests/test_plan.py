@@ -305,3 +305,16 @@ def test_a_part_of_the_gradient_names_its_region():
             method((slice(0, 2),))
         with pytest.raises(ValueError, match="input_region must not be empty"):
             method((slice(0, 2), slice(7, 9)))
+
+
+def test_what_zero_weights_alone_read_is_zero_of_one_sign():
+    # Every second input is read with weights of zero: by a window it is read by nothing.
+    plan = imgops.ResamplePlan((5, 14), (3,), axes=0, mode="cubic", convention="asymmetric", scale=0.5)
+    grad_output = -np.ones((3, 14), "f4")
+    whole = plan.grad(grad_output)
+    assert (whole[1::2] == 0).all()
+    assert not np.signbit(whole[1::2]).any()
+    for columns in (slice(0, 3), slice(3, 14), slice(13, 14)):
+        for rows in (slice(0, 5), slice(1, 2), slice(1, 4)):
+            part = plan.grad_region((rows, columns))
+            assert_same_bits(plan.grad_window((rows, columns)).grad(grad_output[part]), whole[rows, columns])

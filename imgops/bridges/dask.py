@@ -9,6 +9,7 @@ import bisect
 import functools
 import itertools
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -280,8 +281,12 @@ class _Job:
 
     def growth(self, axis):
         """Result's samples per sample of the source."""
-        scale = float(self.request.maps[self.request.axes.index(axis)].scale)
-        return 1 / scale if self.backward else scale
+        request = self.request
+        scale = request.maps[request.axes.index(axis)].scale
+        scale = 1 / scale if self.backward else scale
+        # Of an axis that is extended by its edge, more than its scale says.
+        lengths = request.input_shape[axis], request.output_shape[axis]
+        return float(max(scale, Fraction(*lengths) if self.backward else Fraction(*lengths[::-1])))
 
     def compute(self, x, region, old):
         """The region of the result, of the part of the source that it reads; added to `old` unless that is None."""
