@@ -165,6 +165,20 @@ def test_sides_that_must_be_multiples(tmp_path):
     assert Upscaler(path)(PIXELS[:1, :1]).shape == (2, 2, 3)
 
 
+def test_tiles_of_a_network_whose_reach_was_measured(tmp_path):
+    net = Net(3)
+    net.conv(8)
+    net.node("Relu")
+    axis = net.constant(np.array([4]))
+    net.node("Squeeze", net.node("Unsqueeze", net.name, axis), axis)
+    net.conv(12)
+    net.node("DepthToSpace", blocksize=2, mode="CRD")
+    data = net.model([1, 3, "H", "W"])
+    expected = runtime_result(data, PIXELS)
+    for tile in (None, 8, 5):
+        assert np.abs(Upscaler(saved(tmp_path, data), tile=tile)(PIXELS) - expected).max() <= 1
+
+
 def test_ncnn_by_either_file(tmp_path):
     text, data, _ = srvgg(4, 6, 3, last=0.5)
     (tmp_path / "net.param").write_text(text)

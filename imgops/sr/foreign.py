@@ -245,7 +245,7 @@ class _Look:
         known = reach.constants(self._graph)
         names, layout = {self._graph.inputs[0].name}, "NCHW"
         for node in self._graph.nodes:
-            if not node.inputs or node.inputs[0] not in names:
+            if not node.outputs or not node.inputs or node.inputs[0] not in names:
                 continue
             if node.op in ("Identity", "Cast", "Sub", "Div", "Mul", "Add") and len(names) < 9:
                 names.add(node.outputs[0])
@@ -254,7 +254,8 @@ class _Look:
             elif node.op == "Conv" and len(node.inputs) > 1:
                 weights = self._weights(node.inputs[1], known)
                 if weights is not None and weights.ndim == 4:
-                    return {(layout, weights.shape[1] * (node.attributes.get("group") or 1))}
+                    groups = node.attributes.get("group")
+                    return {(layout, weights.shape[1] * (groups if isinstance(groups, int) and groups > 0 else 1))}
         return set()
 
     def _weights(self, name, known):
