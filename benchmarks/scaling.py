@@ -33,11 +33,14 @@ REDUCE = {"scale": 1 / 3.7, "antialias": True}
 
 
 class Peak:
-    """The largest sum of the resident memory of some processes while the context lasts."""
+    """What some processes, the workers, need while the context lasts, and this one, the scheduler.
+
+    The largest sum of the workers' resident memory, seconds that passed, seconds of the processors.
+    """
 
     def __init__(self, pids):
         self.processes = [psutil.Process(pid) for pid in pids]
-        self.bytes = 0
+        self.bytes = self.seconds = self.workers = self.scheduler = 0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._sample)
 
@@ -46,11 +49,17 @@ class Peak:
             with contextlib.suppress(psutil.NoSuchProcess):
                 self.bytes = max(self.bytes, sum(process.memory_info().rss for process in self.processes))
 
+    def _spent(self):
+        return time.perf_counter(), time.process_time(), sum(sum(p.cpu_times()[:2]) for p in self.processes)
+
     def __enter__(self):
         self._thread.start()
+        self._before = self._spent()
         return self
 
     def __exit__(self, *_):
+        after = self._spent()
+        self.seconds, self.scheduler, self.workers = (b - a for a, b in zip(self._before, after, strict=True))
         self._done.set()
         self._thread.join()
 
@@ -80,13 +89,11 @@ def stored(folder, side, chunk):
 
 
 def written(result, path):
-    """Compute a dask array into Zarr; returns seconds."""
+    """Compute a dask array into Zarr."""
     target = zarr.create_array(
         path, shape=result.shape, chunks=result.chunksize, dtype=result.dtype, compressors=None, overwrite=True
     )
-    start = time.perf_counter()
     da.store(result, target, lock=False)
-    return time.perf_counter() - start
 
 
 def tasks(array):
@@ -121,18 +128,18 @@ def cores(_folder, _sizes):
 def size(folder, sizes):
     """Arrays of many sizes on disk, reduced by two workers."""
     print("\nsize: float32 in Zarr, chunks of 1000 x 1000, reduced by 3.7, antialiased, two workers")
-    print("  MB on disk   chunks    tasks   seconds    MB/s   peak MB")
+    print("  MB on disk   chunks    tasks   seconds   CPU s   peak MB")
     for number in sizes:
         side = max(500, round((number / 4) ** 0.5))
         chunk = min(1000, side)
         array = stored(folder, side, chunk)
+        result = lazy.resample(da.from_zarr(array), **REDUCE)
         with cluster(2) as (_, pids), Peak(pids) as peak:
-            result = lazy.resample(da.from_zarr(array), **REDUCE)
-            seconds = written(result, folder / "result.zarr")
-        megabytes = array.nbytes / MEGABYTE
+            written(result, folder / "result.zarr")
+        count = (-(-side // chunk)) ** 2
         print(
-            f"  {megabytes:10.0f} {-((-side // chunk) ** 2):8} {tasks(result):8} {seconds:9.2f} "
-            f"{megabytes / seconds:7.0f} {peak.bytes / MEGABYTE:9.0f}",
+            f"  {array.nbytes / MEGABYTE:10.0f} {count:8} {tasks(result):8} {peak.seconds:9.2f} "
+            f"{peak.workers + peak.scheduler:7.2f} {peak.bytes / MEGABYTE:9.0f}",
             flush=True,
         )
         shutil.rmtree(folder / f"x{side}.zarr")
@@ -140,23 +147,26 @@ def size(folder, sizes):
 
 def chunks(_folder, _sizes):
     """One array in ever more chunks."""
-    print("\nchunks: 6000 x 6000 float32 (144 MB), reduced by 3.7 and enlarged by 2, two workers, nothing on disk")
-    print("  chunks   scale   tasks   built s   seconds   ms per task   peak MB")
+    print(
+        "\nchunks: 6000 x 6000 float32 zeros (144 MB), reduced by 3.7 and enlarged by 2, two workers, nothing on disk"
+    )
+    print("                          building   in all    CPU ms per task of")
+    print("  chunks   scale   tasks   seconds  seconds   workers  scheduler   peak MB")
     with cluster(2) as (client, pids):
-        for count in (1, 10, 32, 100):
+        for count in (1, 3, 10, 32, 100):
             for scale in (1 / 3.7, 2):
-                x = da.random.default_rng(0).random((6000, 6000), chunks=-(-6000 // count), dtype=np.float32)
+                x = da.zeros((6000, 6000), chunks=-(-6000 // count), dtype=np.float32)
                 start = time.perf_counter()
                 result = lazy.resample(x, scale=scale, antialias=True)
                 number = tasks(result) - tasks(x)
                 built = time.perf_counter() - start
+                reduced = result.max()
                 with Peak(pids) as peak:
-                    start = time.perf_counter()
-                    client.compute(result.sum()).result()
-                    seconds = time.perf_counter() - start
+                    client.compute(reduced).result()
+                each = 1000 / tasks(reduced)
                 print(
-                    f"  {x.npartitions:6} {scale:7.3f} {number:7} {built:9.3f} {seconds:9.2f} "
-                    f"{1000 * seconds / tasks(result.sum()):13.2f} {peak.bytes / MEGABYTE:9.0f}",
+                    f"  {x.npartitions:6} {scale:7.3f} {number:7} {built:9.3f} {peak.seconds:8.2f} "
+                    f"{each * peak.workers:9.2f} {each * peak.scheduler:10.2f} {peak.bytes / MEGABYTE:9.0f}",
                     flush=True,
                 )
 
@@ -165,19 +175,25 @@ def large(folder, _sizes, side=20000):
     """1.6 GB there and back."""
     print(f"\nlarge: {side} x {side} float32 in Zarr, reduced by 3.7, enlarged back, two workers")
     array = stored(folder, side, 1000)
-    with cluster(2) as (_, pids), Peak(pids) as peak:
-        small = lazy.resample(da.from_zarr(array), **REDUCE)
-        seconds = written(small, folder / "small.zarr")
-        print(f"  reduced to {small.shape}: {tasks(small)} tasks, {seconds:.1f} s, peak {peak.bytes / MEGABYTE:.0f} MB")
-        reduced = zarr.open_array(folder / "small.zarr", mode="r")
-        back = lazy.resample(da.from_zarr(reduced), (side, side), chunks=1000)
-        seconds = written(back, folder / "back.zarr")
-        print(f"  enlarged to {back.shape}: {tasks(back)} tasks, {seconds:.1f} s, peak {peak.bytes / MEGABYTE:.0f} MB")
-    enlarged = zarr.open_array(folder / "back.zarr", mode="r")
-    expected = imgops.resample(array[:], **REDUCE)
-    print(f"  reduced, bit for bit as in memory: {np.array_equal(reduced[:], expected)}")
-    expected = imgops.resample(expected, (side, side))
-    print(f"  enlarged, bit for bit as in memory: {np.array_equal(enlarged[:], expected)}")
+    with cluster(2) as (_, pids):
+        for name, (source, options) in {
+            "small": (array, REDUCE),
+            "back": (None, {"size": (side, side), "chunks": 1000}),
+        }.items():
+            source = zarr.open_array(folder / "small.zarr", mode="r") if source is None else source
+            result = lazy.resample(da.from_zarr(source), **options)
+            with Peak(pids) as peak:
+                written(result, folder / f"{name}.zarr")
+            print(
+                f"  to {result.shape}: {tasks(result)} tasks, {peak.seconds:.1f} s, "
+                f"{peak.workers + peak.scheduler:.1f} CPU s, peak {peak.bytes / MEGABYTE:.0f} MB",
+                flush=True,
+            )
+    expected = array[:]
+    for name, options in (("small", REDUCE), ("back", {"size": (side, side)})):
+        expected = imgops.resample(expected, **options)
+        equal = np.array_equal(zarr.open_array(folder / f"{name}.zarr", mode="r")[:], expected)
+        print(f"  {name}: bit for bit as in memory: {equal}")
 
 
 PARTS = {"cores": cores, "size": size, "chunks": chunks, "large": large}

@@ -1502,6 +1502,14 @@ def wrong_chunks(function, value, shape, error):
     ) from error
 
 
+def lengths_of_chunks(function, value, shape):
+    """Chunks in dask's own form, none of which may be unknown or negative."""
+    known_chunks(function, "chunks", value)
+    if any(length < 0 for lengths in value for length in lengths):
+        wrong_chunks(function, value, shape, ValueError("a length is negative"))
+    return value
+
+
 def dask_out(function, out, array_type, shape, dtypes):
     """Raise unless `out` is a dask array that may become the result."""
     if not isinstance(out, array_type):

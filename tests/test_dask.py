@@ -1,6 +1,7 @@
 """The dask bridge: any chunks give the bits of the whole, lazily, in a small graph; wrong requests fail at once."""
 
 import itertools
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -347,6 +348,9 @@ REFUSED = {
     "NaN chunks of a gradient": (lambda: bridge.resample_grad(unknown(X), 9, axes=1), ValueError, "known"),
     "NaN chunks of a move": (lambda: bridge.depth_to_space(unknown(X)[..., None], 1), ValueError, "known sizes"),
     "chunks that do not add up": (lambda: bridge.resample(X, scale=2, chunks=((40, 39), 60)), ValueError, "80, 60"),
+    "chunks of no length": (lambda: bridge.resample(X, scale=2, chunks=0), ValueError, "chunks must fit"),
+    "chunks of less": (lambda: bridge.resample(X, scale=2, chunks=((81, -1), 60)), ValueError, "negative"),
+    "unknown chunks": (lambda: bridge.resample(X, scale=2, chunks=((np.nan,), 60)), ValueError, "chunks must have"),
     "chunks of other axes": (lambda: bridge.resample(X, scale=2, chunks=(1, 2, 3)), ValueError, "one entry per axis"),
     "chunks of no axis": (lambda: bridge.resample(X, scale=2, chunks={2: 5}), AxisError, "between -2 and 1"),
     "chunks of no kind": (lambda: bridge.resample(X, scale=2, chunks="many"), ValueError, "chunks must fit"),
@@ -487,3 +491,19 @@ def test_examples(tmp_path, script, needs, made):
         names = {path.name for path in (examples / "images").glob("*.png")}
         assert {path.name for path in (tmp_path / "out" / "enlarged").iterdir()} == names
         assert f"{len(names)} pictures enlarged, 0 failed" in result.stdout
+
+
+def readme_block(word):
+    """The README's example of a bridge, which needs more than the README's other examples do."""
+    text = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+    return next(code for code in re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) if word in code)
+
+
+def test_readme(tmp_path, monkeypatch):
+    zarr = pytest.importorskip("zarr", reason="the README's example reads and writes Zarr")
+    monkeypatch.chdir(tmp_path)
+    x = values((500, 400), "f4", 0)
+    zarr.create_array("x.zarr", shape=x.shape, chunks=(90, 100), dtype="f4")[:] = x
+    with dask.config.set(**THREADS):
+        exec(compile(readme_block("bridges import dask"), "README.md", "exec"), {})
+    assert_same_bits(zarr.open_array("small.zarr", mode="r")[:], imgops.resample(x, scale=1 / 3.7, antialias=True))

@@ -1,9 +1,11 @@
 """The torch bridge: the bits of the NumPy functions, right derivatives of every order, compiled, exported, trained."""
 
 import itertools
+import re
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -440,3 +442,11 @@ def test_plain_import_brings_neither_torch_nor_dask():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
+
+
+def test_readme():
+    text = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+    (code,) = (code for code in re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) if "nn.Seq" in code)
+    names = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert names["tail"][0].weight.grad.abs().max() > 0

@@ -236,9 +236,9 @@ def _chunks(function, chunks, shape, dtype, default):
     chunks = tuple(given if entry is None else entry for entry, given in zip(chunks, default, strict=True))
     try:
         chunks = da.core.normalize_chunks(chunks, shape, dtype=dtype, previous_chunks=default)
-    except (ValueError, TypeError, NotImplementedError) as error:
+    except (ValueError, TypeError, NotImplementedError, ZeroDivisionError) as error:
         _checks.wrong_chunks(function, chunks, shape, error)
-    return _checks.known_chunks(function, "chunks", chunks)
+    return _checks.lengths_of_chunks(function, chunks, shape)
 
 
 def _becomes(out, result):
