@@ -454,6 +454,21 @@ def test_a_disc_of_one_colour_has_no_fringe(grade, scale):
     assert (result[..., 3] <= high).all()
 
 
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("grade", GRADES)
+def test_a_shadow_beside_a_shape_has_no_bright_line(grade, scale):
+    y, x = np.mgrid[0:40, 0:40]
+    cover = np.clip(20.5 - x + (y - 20) / 5, 0, 1)
+    opacity = cover + (1 - cover) * 0.45
+    pixels = np.zeros((40, 40, 4), np.uint8)
+    pixels[..., :3] = np.rint((cover / opacity)[..., None] * [40, 97, 168])
+    pixels[..., 3] = np.rint(255 * opacity)
+    result = Upscaler(grade, scale)(pixels) / 255
+    on_white = result[..., :3] * result[..., 3:] + 1 - result[..., 3:]
+    # The shadow on white is 0.55; blue is darker but in its third channel.
+    assert on_white[4:-4, 4:-4].max() < 0.75
+
+
 def test_even_opacity_changes_no_colour():
     pixels = picture(30, 40, 4)
     pixels[..., 3] = 255

@@ -77,8 +77,7 @@ def colours_at_edges(made, seen, opacity, ranges, opacity_ranges):
     """Enlarged colours (C, h, w) `made`, but where opacity changes those that make what is seen on black, `seen`.
 
     There, edges of colour and of opacity must meet: a shadow beside an opaque shape, both sharpened for themselves,
-    would leave a bright line between them. All are parts of white, or of the largest opacity; colours stay between
-    those around.
+    would leave a bright line between them. `opacity` is 0 to 1; colours stay within their `ranges`.
     """
     edges = (opacity_ranges[0] < opacity_ranges[1]) & (opacity > 0)
     divided = np.clip(seen / np.where(edges, opacity, np.float32(1)), *ranges)
