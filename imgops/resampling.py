@@ -10,8 +10,10 @@ from .taps import LongTaps, axis_table, linear_taps, nearest_taps, own_table
 
 # Passes over more than two axes work in slabs whose intermediate array takes at most this many bytes.
 _SLAB_BYTES = 4 * 2**20
-# Plans are kept for reuse while the lengths of their axes, in and out, add up to no more than this.
-_CACHED_LENGTHS = 4096
+# Plans are kept for reuse while the lengths of their axes, in and out, add up to no more than this: many plans of few
+# samples, and few plans of many, since a plan takes some 200 bytes a sample.
+_SHORT_LENGTHS, _SHORT_PLANS = 2**12, 256
+_CACHED_LENGTHS, _LONG_PLANS = 2**15, 8
 # More taps per output than this, and rows are kept uneven rather than padded to the longest.
 _PADDED_TAPS = 16
 
@@ -559,8 +561,9 @@ def _plan(make, function, shape, size, scale, axes, data_format, mode, conventio
     if type(scale) is list:
         scale = tuple(scale)
     arguments = (shape, size, scale, axes, data_format, mode, convention, rounding, antialias)
+    key = (make, function, arguments, _kinds(size), _kinds(scale), _kinds(axes), type(antialias))
     try:
-        plan = _cached_plan(make, function, arguments, _kinds(size), _kinds(scale), _kinds(axes), type(antialias))
+        plan = _short_plan(*key) or _long_plan(*key)
     except (TypeError, ValueError):
         # An argument that cannot be a key of the cache, or a wrong one: refused below, in the words of the call itself.
         plan = None
@@ -583,12 +586,15 @@ def _backward_plan(function, shape, input_size, scale, axes, data_format, *optio
     return _forward_plan(function, input_shape, size, scale, axes, data_format, *options)
 
 
-@functools.lru_cache(maxsize=256)
-def _cached_plan(make, function, arguments, *_kinds):
-    """A plan of short axes; None for longer ones, whose tables would fill the memory that the cache may take."""
+def _kept_plan(limit, make, function, arguments, *_kinds):
+    """A plan of axes up to the limit; None for longer ones, whose tables would take too much of the memory."""
     plan = make(function, *arguments)
     lengths = sum(plan.input_shape[axis] + plan.output_shape[axis] for axis in plan._request.axes)
-    return plan if lengths <= _CACHED_LENGTHS else None
+    return plan if lengths <= limit else None
+
+
+_short_plan = functools.lru_cache(_SHORT_PLANS)(functools.partial(_kept_plan, _SHORT_LENGTHS))
+_long_plan = functools.lru_cache(_LONG_PLANS)(functools.partial(_kept_plan, _CACHED_LENGTHS))
 
 
 def _ordered_tables(request):
