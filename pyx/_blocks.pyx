@@ -9,7 +9,7 @@
 from cpython.buffer cimport PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.parallel cimport prange
 
-from _moves cimport NUMBERS, RUNS, Move, add_axis, move_part, move_threads, plan_move
+from _moves cimport NUMBERS, RUNS, Move, add_axis, move_part, move_threads, plan_move, release_move
 
 
 cdef void add_block_axes(
@@ -91,6 +91,7 @@ def move_blocks(
             else:
                 for part in prange(threads, num_threads=threads, schedule="static"):
                     move_part(&move, part, threads)
+            release_move(&move)
     finally:
         PyBuffer_Release(&source)
         PyBuffer_Release(&target)

@@ -6,12 +6,19 @@
 # which the fitting loop is chosen once. The other axes are counted through by lines; threads share the lines in
 # contiguous parts, so every element of dst is written by one thread. Alignment and dtype do not matter: elements are
 # words or runs of bytes. Zero-length axes and overlapping operands are not handled: faces return early or copy first.
-from libc.stdint cimport int64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memmove, memset
 
 from _types cimport (
     FLOAT64, MAX_AXES, accumulator, copy_words, load, magnitude, store, word, word8, word16, word32, word64,
 )
+
+cdef extern from "_shuffles.h" nogil:
+    const int IMGOPS_HAS_SHUFFLES
+    void shuffle_blocks(
+        const char* src, char* dst, Py_ssize_t length, const Py_ssize_t* offsets, const uint8_t* controls, int windows
+    )
 
 cdef enum:
     MOVE_AXES = MAX_AXES + 4
@@ -19,6 +26,14 @@ cdef enum:
     PATTERN = 256
     # Numbers converted at once on the stack.
     CHUNK = 256
+    # Elements of a row from which on interleaving it pays.
+    LONG_ROW = 16
+    # Bytes of a shuffled block and of each of its windows, and the most windows that a block may have.
+    BLOCK = 16
+    MAX_WINDOWS = 8
+    # Bytes of a line of picks, and lines of it, for which windows pay.
+    MAX_PICKED = 1048576
+    MIN_LINES = 8
     # Bytes under which another thread does not pay.
     BYTES_PER_THREAD = 131072
 
@@ -48,6 +63,14 @@ cdef struct Move:
     Py_ssize_t lines
     Py_ssize_t pattern
     Py_ssize_t offsets[PATTERN]
+    # Of picks and patterns, or NULL: the windows of one repeat of a line, see _shuffles.h. `whole` repeats go by them,
+    # the rest of the line word by word.
+    Py_ssize_t* window_offsets
+    uint8_t* window_controls
+    int windows
+    Py_ssize_t repeat_bytes
+    Py_ssize_t repeat_items
+    Py_ssize_t whole
 
 
 cdef inline void add_axis(
@@ -108,7 +131,7 @@ cdef inline bint is_word(Py_ssize_t item) noexcept nogil:
 cdef inline bint plan_interleave(Move* move) noexcept nogil:
     cdef int last = move.rank - 1
     return (
-        move.rank >= 2 and is_word(move.dst_item)
+        move.rank >= 2 and is_word(move.dst_item) and move.length[last - 1] >= LONG_ROW
         and move.index[last] == NULL and move.index[last - 1] == NULL
         and move.length[last] <= 16
         and move.dst_step[last] == move.dst_item
@@ -122,7 +145,10 @@ cdef inline bint plan_deinterleave(Move* move) noexcept nogil:
     cdef int last = move.rank - 1
     cdef int at
     cdef Py_ssize_t length, dst_step
-    if move.rank < 2 or not is_word(move.dst_item) or move.index[last] != NULL or move.dst_step[last] != move.dst_item:
+    if (
+        move.rank < 2 or not is_word(move.dst_item) or move.length[last] < LONG_ROW
+        or move.index[last] != NULL or move.dst_step[last] != move.dst_item
+    ):
         return False
     for at in range(last):
         length = move.length[at]
@@ -178,8 +204,124 @@ cdef inline bint plan_patterns(Move* move) noexcept nogil:
     return True
 
 
+cdef inline void release_move(Move* move) noexcept nogil:
+    free(move.window_offsets)
+    move.window_offsets = NULL
+
+
+cdef inline int place_windows(
+    const Py_ssize_t* places, Py_ssize_t highest, Py_ssize_t* offsets, uint8_t* controls
+) noexcept nogil:
+    """Windows that hold the BLOCK bytes at `places`, none beyond the byte `highest`.
+
+    Their number, MAX_WINDOWS + 1 if there are more; those that are not needed give nothing.
+    """
+    cdef Py_ssize_t ascending[BLOCK]
+    cdef int lanes[BLOCK]
+    cdef int lane, at
+    cdef int windows = 0
+    for lane in range(BLOCK):
+        at = lane
+        while at > 0 and ascending[at - 1] > places[lane]:
+            ascending[at] = ascending[at - 1]
+            lanes[at] = lanes[at - 1]
+            at -= 1
+        ascending[at] = places[lane]
+        lanes[at] = lane
+    memset(controls, 128, MAX_WINDOWS * BLOCK)
+    for at in range(BLOCK):
+        if windows == 0 or ascending[at] >= offsets[windows - 1] + BLOCK:
+            if windows == MAX_WINDOWS:
+                return MAX_WINDOWS + 1
+            offsets[windows] = min(ascending[at], highest + 1 - BLOCK)
+            windows += 1
+        controls[(windows - 1) * BLOCK + lanes[at]] = <uint8_t>(ascending[at] - offsets[windows - 1])
+    for at in range(windows, MAX_WINDOWS):
+        offsets[at] = offsets[0]
+    return windows
+
+
+cdef inline void list_places(const Move* move, Py_ssize_t* places, Py_ssize_t repeats) noexcept nogil:
+    """Where the bytes of the first repeats of a line of picks or patterns come from, from the line's origin in src."""
+    cdef int last = move.rank - 1
+    cdef Py_ssize_t pattern = 1 if move.kind == PICKS else move.pattern
+    cdef Py_ssize_t i, k, byte, place
+    for i in range(repeats):
+        for k in range(pattern):
+            if move.kind == PICKS:
+                place = move.index[last][i] * move.src_step[last]
+            else:
+                place = i * move.src_step[last] + move.offsets[k]
+            for byte in range(move.dst_item):
+                places[byte] = place + byte
+            places += move.dst_item
+
+
+cdef inline bint fill_windows(Move* move, const Py_ssize_t* places) noexcept nogil:
+    """The windows of all blocks of a repeat, as many of each; False where these are too many to pay."""
+    cdef Py_ssize_t blocks = (move.repeat_bytes + BLOCK - 1) // BLOCK
+    cdef Py_ssize_t lowest = places[0]
+    cdef Py_ssize_t highest = places[0]
+    cdef Py_ssize_t i
+    for i in range(move.repeat_bytes):
+        lowest = min(lowest, places[i])
+        highest = max(highest, places[i])
+    if highest - lowest < BLOCK:
+        return False
+    move.windows = 0
+    for i in range(blocks):
+        move.windows = max(move.windows, place_windows(
+            places + min(i * BLOCK, move.repeat_bytes - BLOCK), highest, move.window_offsets + i * MAX_WINDOWS,
+            move.window_controls + i * MAX_WINDOWS * BLOCK,
+        ))
+        # A window costs about as much as a word that is copied by itself.
+        if move.windows > MAX_WINDOWS or move.windows * move.dst_item > 12:
+            return False
+    for i in range(blocks):
+        memmove(
+            move.window_offsets + i * move.windows, move.window_offsets + i * MAX_WINDOWS,
+            move.windows * sizeof(Py_ssize_t),
+        )
+        memmove(
+            move.window_controls + i * move.windows * BLOCK, move.window_controls + i * MAX_WINDOWS * BLOCK,
+            move.windows * BLOCK,
+        )
+    return True
+
+
+cdef inline void plan_shuffles(Move* move) noexcept nogil:
+    """Windows for picks or patterns whose bytes lie close together in src, if there is memory for them."""
+    cdef int last = move.rank - 1
+    cdef Py_ssize_t group = move.dst_item * (1 if move.kind == PICKS else move.pattern)
+    cdef Py_ssize_t repeats = move.length[last] if move.kind == PICKS else 1
+    cdef Py_ssize_t blocks
+    cdef Py_ssize_t* places
+    while move.kind == PATTERNS and repeats * group % BLOCK:
+        repeats += 1
+    move.repeat_bytes = repeats * group
+    move.repeat_items = repeats
+    if (
+        not IMGOPS_HAS_SHUFFLES or move.dst_step[last] != group or move.dst_item > 12
+        or not BLOCK <= move.repeat_bytes <= MAX_PICKED or move.length[last] < repeats
+    ):
+        return
+    move.whole = move.length[last] // repeats
+    blocks = (move.repeat_bytes + BLOCK - 1) // BLOCK
+    places = <Py_ssize_t*>malloc(move.repeat_bytes * sizeof(Py_ssize_t))
+    move.window_offsets = <Py_ssize_t*>malloc(blocks * MAX_WINDOWS * (sizeof(Py_ssize_t) + BLOCK))
+    if places != NULL and move.window_offsets != NULL:
+        move.window_controls = <uint8_t*>(move.window_offsets + blocks * MAX_WINDOWS)
+        list_places(move, places, repeats)
+        if not fill_windows(move, places):
+            release_move(move)
+    free(places)
+
+
 cdef inline void plan_move(Move* move) noexcept nogil:
-    """Choose the line. Before: operands, items and axes are set. After: kind, line_axes and lines are."""
+    """Choose the line. Before: operands, items and axes are set. After: kind, line_axes and lines are.
+
+    To be followed by release_move.
+    """
     cdef int i
     merge_axes(move)
     if move.kind != NUMBERS:
@@ -216,6 +358,9 @@ cdef inline void plan_move(Move* move) noexcept nogil:
     move.lines = 1
     for i in range(move.rank - move.line_axes):
         move.lines *= move.length[i]
+    move.window_offsets = NULL
+    if (move.kind == PICKS or move.kind == PATTERNS) and move.lines >= MIN_LINES:
+        plan_shuffles(move)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -309,7 +454,13 @@ cdef inline void line_picks(
     Py_ssize_t count
 ) noexcept nogil:
     cdef Py_ssize_t i
-    if item == 1:
+    if item == 12:
+        for i in range(count):
+            memcpy(dst + i * dst_step, src + index[i] * src_step, 12)
+    elif item == 16:
+        for i in range(count):
+            memcpy(dst + i * dst_step, src + index[i] * src_step, 16)
+    elif item == 1:
         pick_words(<const word8*>src, src_step, index, <word8*>dst, dst_step, count)
     elif item == 2:
         pick_words(<const word16*>src, src_step, index, <word16*>dst, dst_step, count)
@@ -404,19 +555,28 @@ cdef inline void pattern_words(
             target[j] = (<const word*>(origin + offsets[j]))[0]
 
 
+cdef inline void line_patterns(const Move* move, const char* src, char* dst, Py_ssize_t count) noexcept nogil:
+    cdef int last = move.rank - 1
+    cdef Py_ssize_t src_step = move.src_step[last]
+    cdef Py_ssize_t dst_step = move.dst_step[last]
+    if move.dst_item == 1:
+        pattern_words(<const word8*>src, src_step, <word8*>dst, dst_step, move.offsets, move.pattern, count)
+    elif move.dst_item == 2:
+        pattern_words(<const word16*>src, src_step, <word16*>dst, dst_step, move.offsets, move.pattern, count)
+    elif move.dst_item == 4:
+        pattern_words(<const word32*>src, src_step, <word32*>dst, dst_step, move.offsets, move.pattern, count)
+    else:
+        pattern_words(<const word64*>src, src_step, <word64*>dst, dst_step, move.offsets, move.pattern, count)
+
+
 cdef inline void line_words(const Move* move, const char* src, char* dst, word* tag) noexcept nogil:
-    """The kinds whose items are single words; `tag` names the word's type only."""
+    """The kinds of two axes whose items are single words; `tag` names the word's type only."""
     cdef int last = move.rank - 1
     if move.kind == INTERLEAVE:
         interleave_words(<const word*>src, move.src_step[last], <word*>dst, move.length[last], move.length[last - 1])
-    elif move.kind == DEINTERLEAVE:
+    else:
         deinterleave_words(
             <const word*>src, <word*>dst, move.dst_step[last - 1], move.length[last - 1], move.length[last]
-        )
-    else:
-        pattern_words(
-            <const word*>src, move.src_step[last], <word*>dst, move.dst_step[last], move.offsets, move.pattern,
-            move.length[last],
         )
 
 
@@ -433,11 +593,25 @@ cdef inline void line_numbers(
         done += count
 
 
+cdef inline void line_shuffles(const Move* move, const char* src, char* dst) noexcept nogil:
+    cdef int last = move.rank - 1
+    cdef Py_ssize_t done = move.whole * move.repeat_items
+    cdef Py_ssize_t _
+    for _ in range(move.whole):
+        shuffle_blocks(src, dst, move.repeat_bytes, move.window_offsets, move.window_controls, move.windows)
+        src += move.repeat_items * move.src_step[last]
+        dst += move.repeat_bytes
+    if move.kind == PATTERNS and done < move.length[last]:
+        line_patterns(move, src, dst, move.length[last] - done)
+
+
 cdef inline void move_line(const Move* move, const char* src, char* dst) noexcept nogil:
     cdef int last = move.rank - 1
     cdef float floats[CHUNK]
     cdef double doubles[CHUNK]
-    if move.kind == RUNS and move.line_axes == 2:
+    if move.window_offsets != NULL:
+        line_shuffles(move, src, dst)
+    elif move.kind == RUNS and move.line_axes == 2:
         line_run_pairs(move, src, dst)
     elif move.kind == RUNS:
         line_runs(src, move.src_step[last], dst, move.dst_step[last], move.dst_item, move.length[last])
@@ -450,6 +624,8 @@ cdef inline void move_line(const Move* move, const char* src, char* dst) noexcep
             line_numbers(move, src, dst, doubles)
         else:
             line_numbers(move, src, dst, floats)
+    elif move.kind == PATTERNS:
+        line_patterns(move, src, dst, move.length[last])
     elif move.dst_item == 1:
         line_words(move, src, dst, <word8*>NULL)
     elif move.dst_item == 2:

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from _moves cimport BYTES_PER_THREAD, RUNS, Move, add_axis, move_part, move_threads, plan_move
+from _moves cimport BYTES_PER_THREAD, RUNS, Move, add_axis, move_part, move_threads, plan_move, release_move
 from _types cimport FLOAT32, FLOAT64, MAX_AXES, accumulator, load, magnitude, store
 
 cdef extern from "_lines.h" nogil:
@@ -839,6 +839,7 @@ def nearest(x, tuple tables, out, int num_threads):
             else:
                 for part in prange(threads, num_threads=threads, schedule="static"):
                     move_part(&move, part, threads)
+            release_move(&move)
     finally:
         PyBuffer_Release(&source)
         PyBuffer_Release(&target)
