@@ -29,11 +29,12 @@ class Table:
         starts: NDArray[np.int64],
         counts: NDArray[np.int64],
         offsets: NDArray[np.int64],
-        weights: NDArray[np.floating],
+        weights: NDArray[np.floating | np.uint16],
         padded_starts: NDArray[np.int64],
-        padded: NDArray[np.floating],
+        padded: NDArray[np.floating | np.uint16],
         core: tuple[int, int],
         rhythm: tuple[int, int],
+        shift: int,
     ) -> None: ...
 
 def resample(
@@ -46,7 +47,7 @@ def resample(
     src_dtype: int,
     dst_dtype: int,
     parts: int,
-    double_accumulator: bool,
+    itemsize: int,
     add: bool,
     num_threads: int,
 ) -> None: ...

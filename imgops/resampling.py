@@ -16,6 +16,10 @@ _SHORT_LENGTHS, _SHORT_PLANS = 2**12, 256
 _CACHED_LENGTHS, _LONG_PLANS = 2**15, 8
 # More taps per output than this, and rows are kept uneven rather than padded to the longest.
 _PADDED_TAPS = 16
+# At least as many weights as a register of any kernel holds.
+_REGISTER = 64
+# Bits that 8-bit integers leave in 16 for those of the weights of all tables together.
+_FIXED_BITS = 8
 
 
 def resample(
@@ -548,10 +552,15 @@ class _Call:
 
 def _kernel_arguments(passes, source, result, double):
     """(tables, axes and dtypes) of at most two passes, as the kernel takes them."""
-    axis, taps = passes[0] if passes else (0, None)
-    second_axis, second_taps = passes[1] if len(passes) > 1 else (-1, None)
-    tables = tuple(None if table is None else _table(table, double) for table in (taps, second_taps))
-    return tables, (axis, second_axis, _dtypes.code(source), _dtypes.code(result), _dtypes.parts(result), double)
+    axis, first = passes[0] if passes else (0, None)
+    second_axis, second = passes[1] if len(passes) > 1 else (-1, None)
+    used = [taps for taps in (first, second) if taps is not None]
+    weights = np.dtype(np.float64 if double else np.float32)
+    if source == result and source.itemsize == 1 and 0 < sum(map(_fixed_shift, used)) <= _FIXED_BITS:
+        weights = np.dtype(np.uint16)
+    tables = tuple(None if taps is None else _table(taps, weights) for taps in (first, second))
+    numbers = _dtypes.code(source), _dtypes.code(result), _dtypes.parts(result)
+    return tables, (axis, second_axis, *numbers, weights.itemsize)
 
 
 def _plan(make, function, shape, size, scale, axes, data_format, mode, convention, rounding, antialias):
@@ -645,16 +654,35 @@ def _transposed(taps):
     return tables["transpose"]
 
 
-def _table(taps, double):
-    """The kernel's form of a table in the accumulator's type, made once."""
+def _table(taps, dtype):
+    """The kernel's form of a table with weights of `dtype`, made once."""
     tables = taps._kernel_tables
-    if double not in tables:
-        tables[double] = _make_table(taps, np.float64 if double else np.float32)
-    return tables[double]
+    if dtype not in tables:
+        tables[dtype] = _make_table(taps, dtype)
+    return tables[dtype]
+
+
+def _fixed_shift(taps):
+    """The least s for which all weights are whole multiples of 2**-s and every mean is exact, made once.
+
+    More than there is room for where there is none.
+    """
+    tables = taps._kernel_tables
+    if "shift" not in tables:
+        outputs = np.repeat(np.arange(taps.output_length), taps.counts)
+        sums = np.bincount(outputs, taps.weights, taps.output_length)
+        whole = taps.weights * 2.0**_FIXED_BITS
+        if np.all(sums == 1) and np.all(taps.weights >= 0) and np.all(whole == np.rint(whole)):
+            units = int(np.bitwise_or.reduce(whole.astype(np.int64)))
+            tables["shift"] = _FIXED_BITS - min(_FIXED_BITS, (units & -units).bit_length() - 1)
+        else:
+            tables["shift"] = _FIXED_BITS + 1
+    return tables["shift"]
 
 
 def _make_table(taps, dtype):
-    weights = taps.weights.astype(dtype)
+    shift = _fixed_shift(taps) if dtype.kind == "u" else 0
+    weights = (taps.weights * 2.0**shift).astype(dtype)
     # A row of zeros alone is an empty one, so that its sum has the same sign wherever the row stands.
     ends = np.concatenate(([0], np.cumsum(weights != 0)))[taps.offsets]
     counts = np.where(ends[1:] > ends[:-1], taps.counts, 0)
@@ -664,7 +692,8 @@ def _make_table(taps, dtype):
         starts = np.clip(taps.starts, 0, taps.input_length - width)
         outputs = np.repeat(np.arange(taps.output_length), taps.counts)
         columns = np.arange(len(weights)) - np.repeat(taps.offsets[:-1] - taps.starts, taps.counts)
-        padded = np.zeros((width, taps.output_length), dtype)
+        # A kernel reads a register of weights at any of them.
+        padded = np.zeros(width * taps.output_length + _REGISTER, dtype)[:-_REGISTER].reshape(width, -1)
         padded[columns - starts[outputs], outputs] = weights
         core = _longest_run((padded != 0).all(axis=0))
         rhythm = _rhythm(starts[slice(*core)], padded[:, slice(*core)])
@@ -672,7 +701,7 @@ def _make_table(taps, dtype):
         starts = np.empty(0, np.int64)
         padded = np.empty((0, 0), dtype)
     return _kernels.resample.Table(
-        taps.input_length, taps.starts, counts, taps.offsets, weights, starts, padded, core, rhythm
+        taps.input_length, taps.starts, counts, taps.offsets, weights, starts, padded, core, rhythm, shift
     )
 
 

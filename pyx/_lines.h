@@ -1,11 +1,18 @@
-/* Lines along cols that compilers do not vectorise by themselves, one generator for float and double.
+/* Lines that compilers do not vectorise by themselves, one generator per family for every accumulator.
  *
- *   dst[j, c] = sum over t < width of weights[t, j] * src[relative[j] + t * inner + c]
+ * Along cols:  dst[j, c] = sum over t < width of weights[t, j] * src[relative[j] + t * inner + c]
  *
+ * blocks:    any table and few elements a pixel, as many pixels as a register holds at a time. Each block has the place of a
+ *            window of two registers in src, which for tap t stands t * inner further on, and each lane its place in the window.
+ *            A store may write into the pixel after the block's last one, and a register of weights is read at the first one.
  * pixels:    3 or 4 elements a pixel, four lanes at a time. With 3, a load reads one element and a store writes one element
  *            of the next pixel: the caller leaves out the outputs where there is none.
  * periodic:  1 element a pixel, and a table that repeats: output j + period reads `advance` inputs further by the same
  *            weights, as for whole factors, their inverses and 3 / 2. Weights stay in registers, and steps are constants.
+ *
+ * Along rows:  dst[i] = sum over k < count of weights[k] * rows[k][i]
+ *
+ * blend:     up to four rows, converted on the way in, or rounded on the way out, or neither.
  *
  * Sums run from the first tap to the last, as everywhere, so the bits are those of the plain loops.
  */
@@ -17,14 +24,20 @@
 #include <string.h>
 #include "_words.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #define IMGOPS_HAS_LANES 1
+typedef fixed fixed_lanes __attribute__((vector_size(8)));
+typedef int16_t fixed_bits_lanes __attribute__((vector_size(8)));
 typedef float float_lanes __attribute__((vector_size(16)));
 typedef double double_lanes __attribute__((vector_size(32)));
 typedef int32_t float_bits_lanes __attribute__((vector_size(16)));
 typedef int64_t double_bits_lanes __attribute__((vector_size(32)));
 
-/* A tap of weight zero leaves the sum as it is: -0.0. */
+/* A tap of weight zero leaves the sum as it is: -0.0, or 0 of an integer. */
 #define IMGOPS_LANES(T, LANES, BITS, SIGN)                                                                           \
     IMGOPS_INLINE LANES T##_tap(const T *x, T weight, const int masked)                                              \
     {                                                                                                                \
@@ -71,11 +84,13 @@ typedef int64_t double_bits_lanes __attribute__((vector_size(32)));
 
 IMGOPS_LANES(float, float_lanes, float_bits_lanes, INT32_MIN)
 IMGOPS_LANES(double, double_lanes, double_bits_lanes, INT64_MIN)
+IMGOPS_LANES(fixed, fixed_lanes, fixed_bits_lanes, 0)
 
 #else
 #define IMGOPS_HAS_LANES 0
 #define float_pixels(src, relative, weights, step, width, dst, begin, end, inner, masked) ((void)0)
 #define double_pixels(src, relative, weights, step, width, dst, begin, end, inner, masked) ((void)0)
+#define fixed_pixels(src, relative, weights, step, width, dst, begin, end, inner, masked) ((void)0)
 #endif
 
 #define IMGOPS_MAX_PERIOD 4
@@ -98,8 +113,8 @@ IMGOPS_LANES(double, double_lanes, double_bits_lanes, INT64_MIN)
         T *restrict y = dst + begin;                                                                                 \
         for (ptrdiff_t i = 0; i < count; i++) {                                                                      \
             for (ptrdiff_t k = 0; k < period; k++) {                                                                 \
-                T sum = w[k * width] * x[k][i * advance];                                                            \
-                for (ptrdiff_t t = 1; t < width; t++) sum += w[k * width + t] * x[k][i * advance + t];               \
+                T sum = (T)(w[k * width] * x[k][i * advance]);                                                       \
+                for (ptrdiff_t t = 1; t < width; t++) sum = (T)(sum + w[k * width + t] * x[k][i * advance + t]);     \
                 y[i * period + k] = sum;                                                                             \
             }                                                                                                        \
         }                                                                                                            \
@@ -125,5 +140,225 @@ IMGOPS_LANES(double, double_lanes, double_bits_lanes, INT64_MIN)
 
 IMGOPS_PERIODIC(float)
 IMGOPS_PERIODIC(double)
+IMGOPS_PERIODIC(fixed)
+
+/* Registers of the blocks: LANES of T and the same number of indices into two registers. */
+#if defined(__AVX512BW__)
+typedef float float_block __attribute__((vector_size(64)));
+typedef double double_block __attribute__((vector_size(64)));
+typedef fixed fixed_block __attribute__((vector_size(64)));
+typedef __m512i float_places, double_places, fixed_places;
+IMGOPS_INLINE float_places float_window(const uint8_t *lanes)
+{
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)lanes));
+}
+IMGOPS_INLINE double_places double_window(const uint8_t *lanes)
+{
+    return _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)lanes));
+}
+IMGOPS_INLINE fixed_places fixed_window(const uint8_t *lanes)
+{
+    return _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)lanes));
+}
+IMGOPS_INLINE float_block float_chosen(float_block low, float_block high, float_places places)
+{
+    return (float_block)_mm512_permutex2var_ps((__m512)low, places, (__m512)high);
+}
+IMGOPS_INLINE double_block double_chosen(double_block low, double_block high, double_places places)
+{
+    return (double_block)_mm512_permutex2var_pd((__m512d)low, places, (__m512d)high);
+}
+IMGOPS_INLINE fixed_block fixed_chosen(fixed_block low, fixed_block high, fixed_places places)
+{
+    return (fixed_block)_mm512_permutex2var_epi16((__m512i)low, places, (__m512i)high);
+}
+IMGOPS_INLINE float_block float_spread(float_block weights, float_places places)
+{
+    return (float_block)_mm512_permutexvar_ps(places, (__m512)weights);
+}
+IMGOPS_INLINE double_block double_spread(double_block weights, double_places places)
+{
+    return (double_block)_mm512_permutexvar_pd(places, (__m512d)weights);
+}
+IMGOPS_INLINE fixed_block fixed_spread(fixed_block weights, fixed_places places)
+{
+    return (fixed_block)_mm512_permutexvar_epi16(places, (__m512i)weights);
+}
+enum { float_lanes_of_block = 16, double_lanes_of_block = 8, fixed_lanes_of_block = 32 };
+#elif defined(__AVX2__)
+typedef float float_block __attribute__((vector_size(32)));
+typedef fixed fixed_block __attribute__((vector_size(16)));
+typedef __m256i float_places;
+typedef struct { __m128i low, high; } fixed_places;
+IMGOPS_INLINE float_places float_window(const uint8_t *lanes)
+{
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)lanes));
+}
+IMGOPS_INLINE float_block float_chosen(float_block low, float_block high, float_places places)
+{
+    /* A permutation looks at the lowest three bits; the fourth tells the register. */
+    const __m256 from_low = _mm256_permutevar8x32_ps((__m256)low, places);
+    const __m256 from_high = _mm256_permutevar8x32_ps((__m256)high, places);
+    return (float_block)_mm256_blendv_ps(from_low, from_high, _mm256_castsi256_ps(_mm256_slli_epi32(places, 28)));
+}
+IMGOPS_INLINE fixed_places fixed_window(const uint8_t *lanes)
+{
+    /* Places of both bytes of a lane. A byte shuffle gives 0 where the highest bit is set: beyond its own register. */
+    const __m128i places = _mm_cvtepu8_epi16(_mm_loadl_epi64((const __m128i *)lanes));
+    const __m128i bytes = _mm_add_epi16(_mm_mullo_epi16(places, _mm_set1_epi16(0x0202)), _mm_set1_epi16(0x0100));
+    const fixed_places both = {_mm_add_epi8(bytes, _mm_set1_epi8(0x70)), _mm_sub_epi8(bytes, _mm_set1_epi8(0x10))};
+    return both;
+}
+IMGOPS_INLINE fixed_block fixed_chosen(fixed_block low, fixed_block high, fixed_places places)
+{
+    return (fixed_block)_mm_or_si128(
+        _mm_shuffle_epi8((__m128i)low, places.low), _mm_shuffle_epi8((__m128i)high, places.high));
+}
+IMGOPS_INLINE float_block float_spread(float_block weights, float_places places)
+{
+    return (float_block)_mm256_permutevar8x32_ps((__m256)weights, places);
+}
+IMGOPS_INLINE fixed_block fixed_spread(fixed_block weights, fixed_places places)
+{
+    return (fixed_block)_mm_shuffle_epi8((__m128i)weights, places.low);
+}
+enum { float_lanes_of_block = 8, double_lanes_of_block = 0, fixed_lanes_of_block = 8 };
+#else
+enum { float_lanes_of_block = 0, double_lanes_of_block = 0, fixed_lanes_of_block = 0 };
+#endif
+
+/* `count` blocks, the first one at the pixel `begin`, each `pixels` after the one before it, but none after the pixel `last`. */
+#define IMGOPS_BLOCKS(T)                                                                                             \
+    IMGOPS_INLINE void T##_blocks_of(                                                                                \
+        const T *src, const int32_t *windows, const uint8_t *lanes, const T *weights, ptrdiff_t step,                \
+        const ptrdiff_t width, ptrdiff_t inner, T *dst, ptrdiff_t begin, ptrdiff_t last, ptrdiff_t pixels,           \
+        ptrdiff_t count)                                                                                             \
+    {                                                                                                                \
+        const ptrdiff_t size = T##_lanes_of_block;                                                                   \
+        uint8_t pixel_of[T##_lanes_of_block];                                                                        \
+        for (ptrdiff_t lane = 0; lane < size; lane++) pixel_of[lane] = (uint8_t)(lane / inner);                      \
+        const T##_places spread = T##_window(pixel_of);                                                              \
+        for (ptrdiff_t block = 0; block < count; block++) {                                                          \
+            const ptrdiff_t pixel = begin + block * pixels < last ? begin + block * pixels : last;                   \
+            const T *x = src + windows[block];                                                                       \
+            const T##_places places = T##_window(lanes + block * size);                                              \
+            T##_block sum = {0};                                                                                     \
+            for (ptrdiff_t t = 0; t < width; t++) {                                                                  \
+                T##_block low, high, weight;                                                                         \
+                memcpy(&low, x + t * inner, sizeof low);                                                             \
+                memcpy(&high, x + t * inner + size, sizeof high);                                                    \
+                memcpy(&weight, weights + t * step + pixel, sizeof weight);                                          \
+                if (inner > 1) weight = T##_spread(weight, spread);                                                  \
+                const T##_block product = weight * T##_chosen(low, high, places);                                    \
+                sum = t ? sum + product : product;                                                                   \
+            }                                                                                                        \
+            memcpy(dst + pixel * inner, &sum, sizeof sum);                                                           \
+        }                                                                                                            \
+    }                                                                                                                \
+    static inline void T##_blocks(                                                                                   \
+        const T *src, const int32_t *windows, const uint8_t *lanes, const T *weights, ptrdiff_t step,                \
+        ptrdiff_t width, ptrdiff_t inner, T *dst, ptrdiff_t begin, ptrdiff_t last, ptrdiff_t pixels,                 \
+        ptrdiff_t count)                                                                                             \
+    {                                                                                                                \
+        if (width == 2 && inner == 1)                                                                                \
+            T##_blocks_of(src, windows, lanes, weights, step, 2, 1, dst, begin, last, pixels, count);                \
+        else if (width == 2)                                                                                         \
+            T##_blocks_of(src, windows, lanes, weights, step, 2, inner, dst, begin, last, pixels, count);            \
+        else if (width == 4)                                                                                         \
+            T##_blocks_of(src, windows, lanes, weights, step, 4, inner, dst, begin, last, pixels, count);            \
+        else                                                                                                         \
+            T##_blocks_of(src, windows, lanes, weights, step, width, inner, dst, begin, last, pixels, count);        \
+    }
+#define IMGOPS_NO_BLOCKS(T)                                                                                          \
+    static inline void T##_blocks(                                                                                   \
+        const T *src, const int32_t *windows, const uint8_t *lanes, const T *weights, ptrdiff_t step,                \
+        ptrdiff_t width, ptrdiff_t inner, T *dst, ptrdiff_t begin, ptrdiff_t last, ptrdiff_t pixels,                 \
+        ptrdiff_t count)                                                                                             \
+    {                                                                                                                \
+        (void)src, (void)windows, (void)lanes, (void)weights, (void)step, (void)width, (void)inner, (void)dst;       \
+        (void)begin, (void)last, (void)pixels, (void)count;                                                          \
+    }
+
+#if defined(__AVX512BW__)
+IMGOPS_BLOCKS(float)
+IMGOPS_BLOCKS(double)
+IMGOPS_BLOCKS(fixed)
+#elif defined(__AVX2__)
+IMGOPS_BLOCKS(float)
+IMGOPS_BLOCKS(fixed)
+IMGOPS_NO_BLOCKS(double)
+#else
+IMGOPS_NO_BLOCKS(float)
+IMGOPS_NO_BLOCKS(double)
+IMGOPS_NO_BLOCKS(fixed)
+#endif
+
+/* dst[i] = FINISH(weighted sum of `count` of 4 rows), of accumulator T, on top of what is in dst if `more`. */
+#define IMGOPS_BLEND(NAME, T, SOURCE, TARGET, FINISH)                                                                \
+    IMGOPS_INLINE void NAME##_of(                                                                                    \
+        const SOURCE *a, const SOURCE *b, const SOURCE *c, const SOURCE *d, const T *weights, const int count,       \
+        TARGET *restrict dst, ptrdiff_t length, const int more, fixed bias)                                              \
+    {                                                                                                                \
+        const T wa = weights[0], wb = weights[1], wc = weights[2], wd = weights[3];                                  \
+        for (ptrdiff_t i = 0; i < length; i++) {                                                                     \
+            T sum = more ? (T)((T)dst[i] + wa * (T)a[i]) : (T)(wa * (T)a[i]);                                        \
+            if (count > 1) sum = (T)(sum + wb * (T)b[i]);                                                            \
+            if (count > 2) sum = (T)(sum + wc * (T)c[i]);                                                            \
+            if (count > 3) sum = (T)(sum + wd * (T)d[i]);                                                            \
+            dst[i] = FINISH(sum);                                                                                    \
+        }                                                                                                            \
+        (void)bias;                                                                                                  \
+    }                                                                                                                \
+    IMGOPS_INLINE void NAME##_by(                                                                                    \
+        const SOURCE *const *rows, const T *weights, int count, TARGET *dst, ptrdiff_t length, const int more,       \
+        fixed bias)                                                                                                  \
+    {                                                                                                                \
+        const SOURCE *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];                                         \
+        if (count == 1) NAME##_of(a, a, a, a, weights, 1, dst, length, more, bias);                                  \
+        else if (count == 2) NAME##_of(a, b, b, b, weights, 2, dst, length, more, bias);                             \
+        else if (count == 3) NAME##_of(a, b, c, c, weights, 3, dst, length, more, bias);                             \
+        else NAME##_of(a, b, c, d, weights, 4, dst, length, more, bias);                                             \
+    }
+/* Sums that stay sums. */
+#define IMGOPS_AS_IT_IS(sum) (sum)
+#define IMGOPS_BLEND_SUMS(NAME, T, SOURCE)                                                                           \
+    IMGOPS_BLEND(NAME, T, SOURCE, T, IMGOPS_AS_IT_IS)                                                                \
+    static inline void NAME(                                                                                         \
+        const void *const *rows, const T *weights, int count, T *dst, ptrdiff_t length, int more)                    \
+    {                                                                                                                \
+        if (more) NAME##_by((const SOURCE *const *)rows, weights, count, dst, length, 1, 0);                         \
+        else NAME##_by((const SOURCE *const *)rows, weights, count, dst, length, 0, 0);                              \
+    }
+/* Integers whose sums cannot leave their range. A float with this number added has the integer, rounded half to even, in its
+ * lowest bits. A fixed sum has FIXED_BITS bits behind the point; `bias`, 0 or 128 << FIXED_BITS, makes it positive. */
+enum { FIXED_BITS = 8 };
+#define IMGOPS_LOW_BITS(sum) float_bits((sum) + 12582912.0f)
+#define IMGOPS_HALF_EVEN(sum) fixed_rounded(sum, bias)
+IMGOPS_INLINE word8 fixed_rounded(fixed sum, fixed bias)
+{
+    const fixed positive = (fixed)(sum + bias);
+    const fixed odd = (fixed)((fixed)(positive >> FIXED_BITS) & 1);
+    return (word8)((fixed)((fixed)(positive + 127 + odd) >> FIXED_BITS) - (fixed)(bias >> FIXED_BITS));
+}
+#define IMGOPS_BLEND_INTEGERS(NAME, T, TARGET, FINISH)                                                               \
+    IMGOPS_BLEND(NAME, T, T, TARGET, (TARGET)FINISH)                                                                 \
+    static inline void NAME(                                                                                         \
+        const void *const *rows, const T *weights, int count, TARGET *dst, ptrdiff_t length, fixed bias)             \
+    {                                                                                                                \
+        NAME##_by((const T *const *)rows, weights, count, dst, length, 0, bias);                                     \
+    }
+
+IMGOPS_BLEND_SUMS(float_blend, float, float)
+IMGOPS_BLEND_SUMS(float_blend_word8, float, word8)
+IMGOPS_BLEND_SUMS(float_blend_int8, float, any_int8)
+IMGOPS_BLEND_SUMS(float_blend_word16, float, word16)
+IMGOPS_BLEND_SUMS(float_blend_int16, float, any_int16)
+IMGOPS_BLEND_SUMS(double_blend, double, double)
+IMGOPS_BLEND_SUMS(fixed_blend, fixed, fixed)
+IMGOPS_BLEND_SUMS(fixed_blend_word8, fixed, word8)
+IMGOPS_BLEND_SUMS(fixed_blend_int8, fixed, any_int8)
+IMGOPS_BLEND_INTEGERS(float_blend_to_word8, float, word8, IMGOPS_LOW_BITS)
+IMGOPS_BLEND_INTEGERS(float_blend_to_word16, float, word16, IMGOPS_LOW_BITS)
+IMGOPS_BLEND_INTEGERS(fixed_blend_to_word8, fixed, word8, IMGOPS_HALF_EVEN)
 
 #endif

@@ -9,15 +9,19 @@
 # Not handled: zero-length axes, overlap of x and out, more than two tables at once.
 from cpython.buffer cimport PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from _moves cimport BYTES_PER_THREAD, RUNS, Move, add_axis, move_part, move_threads, plan_move, release_move
-from _types cimport FLOAT32, FLOAT64, MAX_AXES, accumulator, load, magnitude, store
+from _types cimport (
+    FLOAT32, FLOAT64, INT8, INT16, MAX_AXES, UINT8, UINT16, any_int8, fixed, load, load_numbers, magnitude, store,
+    word8, word16,
+)
 
 cdef extern from "_lines.h" nogil:
     const int IMGOPS_HAS_LANES
+    const int float_lanes_of_block, double_lanes_of_block, fixed_lanes_of_block
     void float_pixels(
         const float* src, const int32_t* relative, const float* weights, Py_ssize_t step, Py_ssize_t width, float* dst,
         Py_ssize_t begin, Py_ssize_t end, Py_ssize_t inner, bint masked
@@ -25,6 +29,10 @@ cdef extern from "_lines.h" nogil:
     void double_pixels(
         const double* src, const int32_t* relative, const double* weights, Py_ssize_t step, Py_ssize_t width,
         double* dst, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t inner, bint masked
+    )
+    void fixed_pixels(
+        const fixed* src, const int32_t* relative, const fixed* weights, Py_ssize_t step, Py_ssize_t width, fixed* dst,
+        Py_ssize_t begin, Py_ssize_t end, Py_ssize_t inner, bint masked
     )
     Py_ssize_t float_periodic(
         const float* src, const int32_t* relative, const float* weights, Py_ssize_t step, Py_ssize_t width, float* dst,
@@ -34,6 +42,54 @@ cdef extern from "_lines.h" nogil:
         const double* src, const int32_t* relative, const double* weights, Py_ssize_t step, Py_ssize_t width,
         double* dst, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t period, Py_ssize_t advance
     )
+    Py_ssize_t fixed_periodic(
+        const fixed* src, const int32_t* relative, const fixed* weights, Py_ssize_t step, Py_ssize_t width, fixed* dst,
+        Py_ssize_t begin, Py_ssize_t end, Py_ssize_t period, Py_ssize_t advance
+    )
+    void float_blocks(
+        const float* src, const int32_t* windows, const uint8_t* lanes, const float* weights, Py_ssize_t step,
+        Py_ssize_t width, Py_ssize_t inner, float* dst, Py_ssize_t begin, Py_ssize_t last,
+        Py_ssize_t pixels, Py_ssize_t count
+    )
+    void double_blocks(
+        const double* src, const int32_t* windows, const uint8_t* lanes, const double* weights, Py_ssize_t step,
+        Py_ssize_t width, Py_ssize_t inner, double* dst, Py_ssize_t begin, Py_ssize_t last,
+        Py_ssize_t pixels, Py_ssize_t count
+    )
+    void fixed_blocks(
+        const fixed* src, const int32_t* windows, const uint8_t* lanes, const fixed* weights, Py_ssize_t step,
+        Py_ssize_t width, Py_ssize_t inner, fixed* dst, Py_ssize_t begin, Py_ssize_t last,
+        Py_ssize_t pixels, Py_ssize_t count
+    )
+    void float_blend(const void** rows, const float* weights, int count, float* dst, Py_ssize_t length, bint more)
+    void float_blend_word8(const void** rows, const float* weights, int count, float* dst, Py_ssize_t length, bint more)
+    void float_blend_int8(const void** rows, const float* weights, int count, float* dst, Py_ssize_t length, bint more)
+    void float_blend_word16(
+        const void** rows, const float* weights, int count, float* dst, Py_ssize_t length, bint more
+    )
+    void float_blend_int16(const void** rows, const float* weights, int count, float* dst, Py_ssize_t length, bint more)
+    void double_blend(const void** rows, const double* weights, int count, double* dst, Py_ssize_t length, bint more)
+    void fixed_blend(const void** rows, const fixed* weights, int count, fixed* dst, Py_ssize_t length, bint more)
+    void fixed_blend_word8(const void** rows, const fixed* weights, int count, fixed* dst, Py_ssize_t length, bint more)
+    void fixed_blend_int8(const void** rows, const fixed* weights, int count, fixed* dst, Py_ssize_t length, bint more)
+    void float_blend_to_word8(
+        const void** rows, const float* weights, int count, word8* dst, Py_ssize_t length, fixed bias
+    )
+    void float_blend_to_word16(
+        const void** rows, const float* weights, int count, word16* dst, Py_ssize_t length, fixed bias
+    )
+    const int FIXED_BITS
+    word8 fixed_rounded(fixed sum, fixed bias)
+    void fixed_blend_to_word8(
+        const void** rows, const fixed* weights, int count, word8* dst, Py_ssize_t length, fixed bias
+    )
+
+# float64 and 32-bit integers are summed in double. Weights that are all multiples of a small power of two make 8-bit
+# results exact in `fixed`: the bits that float gives, too.
+ctypedef fused accumulator:
+    float
+    double
+    fixed
 
 cdef enum:
     # Rows kept for reuse; longer columns of taps are summed row by row.
@@ -44,6 +100,24 @@ cdef enum:
     TILE_INPUT = 262144
     # Unresampled axes of at least this many elements make a row of their own.
     MIN_ROW = 8
+    # The most taps of tables that go by blocks.
+    BLOCK_TAPS = 8
+    # Lines under which the blocks of a tile do not pay.
+    BLOCK_LINES = 4
+
+
+cdef bint are_means(const int64_t[::1] offsets, const double[::1] weights, double one):
+    cdef Py_ssize_t o, i
+    cdef double total
+    for o in range(offsets.shape[0] - 1):
+        total = 0
+        for i in range(offsets[o], offsets[o + 1]):
+            if not weights[i] >= 0:
+                return False
+            total += weights[i]
+        if total > one * (1 + 1e-6):
+            return False
+    return True
 
 
 cdef class Table:
@@ -51,19 +125,26 @@ cdef class Table:
 
     padded_starts and padded hold the same taps as `width` weights per output, all inside the input, zeros added before
     or behind; empty where rows are too uneven. Outputs core[0]..core[1] have no zero among them; where period is not 0,
-    the same weights stand `advance` inputs further on, `period` outputs later.
+    the same weights stand `advance` inputs further on, `period` outputs later. Weights of `fixed` are multiplied by
+    2**shift. is_mean: no weight is negative and no sum of an output's weights is above 1, but for rounding, so that
+    results stay between the least and the greatest input.
     """
 
     cdef readonly Py_ssize_t input_length, output_length, width
     cdef const int64_t[::1] starts, counts, offsets, padded_starts
     cdef const float[::1] weights32
     cdef const double[::1] weights64
+    cdef const unsigned short[::1] weights16
     cdef const float[:, ::1] padded32
     cdef const double[:, ::1] padded64
+    cdef const unsigned short[:, ::1] padded16
     cdef Py_ssize_t core_begin, core_end, period, advance
-    cdef bint has_empty, is_double
+    cdef int itemsize, shift
+    cdef bint has_empty, is_mean
 
-    def __init__(self, Py_ssize_t input_length, starts, counts, offsets, weights, padded_starts, padded, core, rhythm):
+    def __init__(
+        self, Py_ssize_t input_length, starts, counts, offsets, weights, padded_starts, padded, core, rhythm, int shift
+    ):
         self.input_length = input_length
         self.output_length = len(starts)
         self.starts = starts
@@ -74,8 +155,13 @@ cdef class Table:
         self.core_begin, self.core_end = core
         self.period, self.advance = rhythm
         self.has_empty = bool((counts == 0).any())
-        self.is_double = weights.itemsize == 8
-        if not self.is_double:
+        self.shift = shift
+        self.itemsize = weights.itemsize
+        self.is_mean = are_means(offsets, weights.astype("f8"), 1 << shift)
+        if self.itemsize == 2:
+            self.weights16 = weights
+            self.padded16 = padded
+        elif self.itemsize == 4:
             self.weights32 = weights
             self.padded32 = padded
         else:
@@ -125,6 +211,13 @@ cdef struct Job:
     bint rows_first
     bint src_direct
     bint dst_direct
+    # Rows of integers that a blend converts on its way in, or rounds on its way out.
+    bint blends_in
+    bint blends_out
+    bint is_mean
+    # Of `fixed`: bits that the weights leave of those behind the point, and what makes sums positive.
+    int spare_bits
+    fixed bias
     Py_ssize_t tile
     Py_ssize_t tiles
     Py_ssize_t tile_input
@@ -139,6 +232,13 @@ cdef struct Workspace:
     char* blended
     char* result
     int32_t* relative
+    # See blocks in _lines.h; the pixels between block_begin and block_end of the tile's row go by `blocks` of them.
+    int32_t* windows
+    uint8_t* lanes
+    Py_ssize_t blocks
+    Py_ssize_t block_begin
+    Py_ssize_t block_end
+    Py_ssize_t last_block
     int64_t tags[MAX_RING]
     Py_ssize_t tile_begin
     Py_ssize_t tile_end
@@ -217,8 +317,10 @@ cdef inline void pixels_line(
     if lanes_end > begin:
         if accumulator is float:
             float_pixels(src, work.relative, weights, step, cols.width, dst, begin, lanes_end, inner, masked)
-        else:
+        elif accumulator is double:
             double_pixels(src, work.relative, weights, step, cols.width, dst, begin, lanes_end, inner, masked)
+        else:
+            fixed_pixels(src, work.relative, weights, step, cols.width, dst, begin, lanes_end, inner, masked)
     else:
         lanes_end = begin
     taps_line(src, work.relative, weights, step, cols.width, dst, lanes_end, end, inner, masked)
@@ -236,11 +338,56 @@ cdef inline void single_line(
             left = float_periodic(
                 src, work.relative, weights, step, cols.width, dst, begin, end, cols.period, cols.advance
             )
-        else:
+        elif accumulator is double:
             left = double_periodic(
                 src, work.relative, weights, step, cols.width, dst, begin, end, cols.period, cols.advance
             )
+        else:
+            left = fixed_periodic(
+                src, work.relative, weights, step, cols.width, dst, begin, end, cols.period, cols.advance
+            )
     taps_line(src, work.relative, weights, step, cols.width, dst, left, end, 1, False)
+
+
+cdef inline void blocks_line(
+    const Axis* cols, const Workspace* work, const accumulator* src, accumulator* dst, Py_ssize_t inner
+) noexcept nogil:
+    cdef const accumulator* weights = <const accumulator*>cols.padded + work.tile_begin
+    cdef Py_ssize_t step = cols.output_length
+    cdef Py_ssize_t begin = work.block_begin
+    cdef Py_ssize_t last = work.last_block
+    if accumulator is float:
+        float_blocks(
+            src, work.windows, work.lanes, weights, step, cols.width, inner, dst, begin, last,
+            float_lanes_of_block // inner, work.blocks,
+        )
+    elif accumulator is double:
+        double_blocks(
+            src, work.windows, work.lanes, weights, step, cols.width, inner, dst, begin, last,
+            double_lanes_of_block // inner, work.blocks,
+        )
+    else:
+        fixed_blocks(
+            src, work.windows, work.lanes, weights, step, cols.width, inner, dst, begin, last,
+            fixed_lanes_of_block // inner, work.blocks,
+        )
+
+
+cdef inline void single_pixels(
+    const Axis* cols, const Workspace* work, const accumulator* src, accumulator* dst, Py_ssize_t begin, Py_ssize_t end,
+    Py_ssize_t inner, bint masked
+) noexcept nogil:
+    """Pixels begin..end without blocks."""
+    cdef const accumulator* weights = <const accumulator*>cols.padded + work.tile_begin
+    cdef Py_ssize_t step = cols.output_length
+    if inner >= 3:
+        pixels_line(cols, work, src, dst, begin, end, inner, masked)
+    elif inner == 2:
+        taps_line(src, work.relative, weights, step, cols.width, dst, begin, end, 2, masked)
+    elif masked:
+        taps_line(src, work.relative, weights, step, cols.width, dst, begin, end, 1, True)
+    else:
+        single_line(cols, work, src, dst, begin, end)
 
 
 cdef inline void padded_line(
@@ -249,20 +396,13 @@ cdef inline void padded_line(
     cdef Py_ssize_t count = work.tile_end - work.tile_begin
     cdef Py_ssize_t core_begin = min(max(cols.core_begin - work.tile_begin, 0), count)
     cdef Py_ssize_t core_end = min(max(cols.core_end - work.tile_begin, core_begin), count)
-    cdef const accumulator* weights = <const accumulator*>cols.padded + work.tile_begin
-    cdef Py_ssize_t step = cols.output_length
-    if inner >= 3:
-        pixels_line(cols, work, src, dst, 0, core_begin, inner, True)
-        pixels_line(cols, work, src, dst, core_begin, core_end, inner, False)
-        pixels_line(cols, work, src, dst, core_end, count, inner, True)
-    elif inner == 2:
-        taps_line(src, work.relative, weights, step, cols.width, dst, 0, core_begin, 2, True)
-        taps_line(src, work.relative, weights, step, cols.width, dst, core_begin, core_end, 2, False)
-        taps_line(src, work.relative, weights, step, cols.width, dst, core_end, count, 2, True)
-    else:
-        taps_line(src, work.relative, weights, step, cols.width, dst, 0, core_begin, 1, True)
-        single_line(cols, work, src, dst, core_begin, core_end)
-        taps_line(src, work.relative, weights, step, cols.width, dst, core_end, count, 1, True)
+    single_pixels(cols, work, src, dst, 0, core_begin, inner, True)
+    if work.blocks:
+        # The last block may write into the pixel after it, which comes next.
+        blocks_line(cols, work, src, dst, inner)
+        core_begin = work.block_end
+    single_pixels(cols, work, src, dst, core_begin, core_end, inner, False)
+    single_pixels(cols, work, src, dst, core_end, count, inner, True)
 
 
 cdef inline void uneven_line(
@@ -315,47 +455,68 @@ cdef inline void cols_line(
 
 
 cdef inline void blend_rows(
-    const accumulator** rows, const accumulator* weights, int count, accumulator* dst, Py_ssize_t length, bint more
+    const Job* job, const void** rows, const accumulator* weights, int count, accumulator* dst, Py_ssize_t length,
+    bint more
 ) noexcept nogil:
-    """dst = weighted sum of `count` of 4 rows, added to what is there if `more`; from the first row to the last."""
-    cdef Py_ssize_t i
-    cdef int k
-    cdef const accumulator* a = rows[0]
-    cdef const accumulator* b = rows[1]
-    cdef const accumulator* c = rows[2]
-    cdef const accumulator* d = rows[3]
-    cdef accumulator wa = weights[0]
-    cdef accumulator wb = weights[1]
-    cdef accumulator wc = weights[2]
-    cdef accumulator wd = weights[3]
-    if more and count == 4:
-        for i in range(length):
-            dst[i] = dst[i] + wa * a[i] + wb * b[i] + wc * c[i] + wd * d[i]
-    elif more:
-        for k in range(count):
-            a = rows[k]
-            wa = weights[k]
-            for i in range(length):
-                dst[i] = dst[i] + wa * a[i]
-    elif count == 1:
-        if wa == 1:
-            memcpy(dst, a, length * sizeof(accumulator))
+    """dst = weighted sum of `count` of 4 rows, added to what is there if `more`; from the first row to the last.
+
+    The rows are sums, or rows of the input where the job blends in.
+    """
+    if count == 1 and weights[0] == 1 and not more and not job.blends_in:
+        memcpy(dst, rows[0], length * sizeof(accumulator))
+    elif accumulator is double:
+        double_blend(rows, weights, count, dst, length, more)
+    elif accumulator is float:
+        if not job.blends_in:
+            float_blend(rows, weights, count, dst, length, more)
+        elif job.src_dtype == UINT8:
+            float_blend_word8(rows, weights, count, dst, length, more)
+        elif job.src_dtype == INT8:
+            float_blend_int8(rows, weights, count, dst, length, more)
+        elif job.src_dtype == UINT16:
+            float_blend_word16(rows, weights, count, dst, length, more)
         else:
-            for i in range(length):
-                dst[i] = wa * a[i]
-    elif count == 2:
-        for i in range(length):
-            dst[i] = wa * a[i] + wb * b[i]
-    elif count == 3:
-        for i in range(length):
-            dst[i] = wa * a[i] + wb * b[i] + wc * c[i]
+            float_blend_int16(rows, weights, count, dst, length, more)
     else:
-        for i in range(length):
-            dst[i] = wa * a[i] + wb * b[i] + wc * c[i] + wd * d[i]
+        if not job.blends_in:
+            fixed_blend(rows, weights, count, dst, length, more)
+        elif job.src_dtype == UINT8:
+            fixed_blend_word8(rows, weights, count, dst, length, more)
+        else:
+            fixed_blend_int8(rows, weights, count, dst, length, more)
+
+
+cdef inline void blend_to_integers(
+    const Job* job, const void** rows, const accumulator* weights, int count, char* dst, Py_ssize_t length
+) noexcept nogil:
+    """blend_rows for sums, rounded into a row of the output."""
+    cdef accumulator raised[4]
+    cdef int i
+    if accumulator is float:
+        if job.dst_dtype == UINT8 or job.dst_dtype == INT8:
+            float_blend_to_word8(rows, weights, count, <word8*>dst, length, 0)
+        else:
+            float_blend_to_word16(rows, weights, count, <word16*>dst, length, 0)
+    elif accumulator is fixed:
+        for i in range(4):
+            raised[i] = weights[i] << job.spare_bits
+        fixed_blend_to_word8(rows, raised, count, <word8*>dst, length, job.bias)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Rows in and out
+
+
+cdef inline void load_any(
+    int dtype, const char* src, Py_ssize_t stride, Py_ssize_t count, accumulator* dst
+) noexcept nogil:
+    if accumulator is fixed:
+        if dtype == UINT8:
+            load_numbers(<const word8*>src, stride, count, dst)
+        else:
+            load_numbers(<const any_int8*>src, stride, count, dst)
+    else:
+        load(dtype, src, stride, count, dst)
 
 
 cdef inline const accumulator* load_row(
@@ -368,31 +529,49 @@ cdef inline const accumulator* load_row(
     if job.src_direct:
         return <const accumulator*>src
     if job.inner == 1:
-        load(job.src_dtype, src, job.cols.src_step, count, buffer)
+        load_any(job.src_dtype, src, job.cols.src_step, count, buffer)
     elif job.cols.src_step == job.inner * job.src_inner_step:
-        load(job.src_dtype, src, job.src_inner_step, count * job.inner, buffer)
+        load_any(job.src_dtype, src, job.src_inner_step, count * job.inner, buffer)
     else:
         for i in range(count):
-            load(job.src_dtype, src + i * job.cols.src_step, job.src_inner_step, job.inner, buffer + i * job.inner)
+            load_any(job.src_dtype, src + i * job.cols.src_step, job.src_inner_step, job.inner, buffer + i * job.inner)
     return buffer
+
+
+cdef inline void store_any(
+    const Job* job, const accumulator* src, char* dst, Py_ssize_t stride, Py_ssize_t count
+) noexcept nogil:
+    cdef Py_ssize_t i
+    if accumulator is fixed:
+        for i in range(count):
+            dst[i * stride] = <char>fixed_rounded(<fixed>(src[i] << job.spare_bits), job.bias)
+    else:
+        store(job.dst_dtype, src, dst, stride, count, job.add)
 
 
 cdef inline void store_row(const Job* job, const Workspace* work, const accumulator* row, char* dst) noexcept nogil:
     cdef Py_ssize_t count = work.tile_end - work.tile_begin
     cdef Py_ssize_t i
+    cdef const void* rows[4]
+    cdef accumulator one[4]
     dst += work.tile_begin * job.cols.dst_step
+    if accumulator is not double:
+        if job.blends_out:
+            for i in range(4):
+                rows[i] = row
+                one[i] = 1
+            blend_to_integers(job, rows, one, 1, dst, count * job.inner)
+            return
     if job.inner == 1:
-        store(job.dst_dtype, row, dst, job.cols.dst_step, count, job.add)
+        store_any(job, row, dst, job.cols.dst_step, count)
     elif job.cols.dst_step == job.inner * job.dst_inner_step:
-        store(job.dst_dtype, row, dst, job.dst_inner_step, count * job.inner, job.add)
+        store_any(job, row, dst, job.dst_inner_step, count * job.inner)
     else:
         for i in range(count):
-            store(
-                job.dst_dtype, row + i * job.inner, dst + i * job.cols.dst_step, job.dst_inner_step, job.inner, job.add
-            )
+            store_any(job, row + i * job.inner, dst + i * job.cols.dst_step, job.dst_inner_step, job.inner)
 
 
-cdef inline const accumulator* input_row(
+cdef inline const void* input_row(
     const Job* job, Workspace* work, const char* src, Py_ssize_t row, accumulator* tag
 ) noexcept nogil:
     """One row ready for blending: loaded, and through the table of cols unless rows come first. Kept in the ring."""
@@ -401,8 +580,8 @@ cdef inline const accumulator* input_row(
     cdef accumulator* kept = <accumulator*>work.ring + slot * job.ring_row
     cdef const accumulator* loaded
     cdef bint through_cols = job.cols.mapped and not job.rows_first
-    if not through_cols and job.src_direct:
-        return load_row(job, work, line, kept)
+    if not through_cols and (job.src_direct or job.blends_in):
+        return line + work.input_begin * job.cols.src_step
     if work.tags[slot] != row:
         work.tags[slot] = row
         if through_cols:
@@ -413,12 +592,16 @@ cdef inline const accumulator* input_row(
     return kept
 
 
-cdef inline void blend_column(
-    const Job* job, Workspace* work, const char* src, Py_ssize_t output, accumulator* dst, Py_ssize_t length
+cdef inline bint blend_column(
+    const Job* job, Workspace* work, const char* src, Py_ssize_t output, accumulator* dst, Py_ssize_t length,
+    char* target
 ) noexcept nogil:
-    """dst = the taps of one output row, each row fetched when its turn comes."""
+    """dst = the taps of one output row, each row fetched when its turn comes.
+
+    True where they went, rounded, into `target` instead, which is NULL where they may not.
+    """
     cdef const accumulator* weights = <const accumulator*>job.rows.weights + job.rows.offsets[output]
-    cdef const accumulator* rows[4]
+    cdef const void* rows[4]
     cdef accumulator nonzero[4]
     cdef int held = 0
     cdef bint more = False
@@ -431,34 +614,42 @@ cdef inline void blend_column(
     for t in range(job.rows.counts[output]):
         if weights[t] == 0:
             continue
+        if held == together:
+            blend_rows(job, rows, nonzero, held, dst, length, more)
+            more = True
+            held = 0
         rows[held] = input_row(job, work, src, job.rows.starts[output] + t, dst)
         nonzero[held] = weights[t]
         held += 1
-        if held == together:
-            blend_rows(rows, nonzero, held, dst, length, more)
-            more = True
-            held = 0
+    if held and not more and target != NULL:
+        blend_to_integers(job, rows, nonzero, held, target, length)
+        return True
     if held:
-        blend_rows(rows, nonzero, held, dst, length, more)
-    elif not more:
+        blend_rows(job, rows, nonzero, held, dst, length, more)
+    else:
         memset(dst, 0, length * sizeof(accumulator))
+    return False
 
 
 cdef inline void output_row(
     const Job* job, Workspace* work, const char* src, char* dst, Py_ssize_t output, accumulator* tag
 ) noexcept nogil:
     cdef char* target = dst + output * job.rows.dst_step
-    cdef accumulator* direct = <accumulator*>(target + work.tile_begin * job.cols.dst_step)
-    cdef accumulator* result = direct if job.dst_direct else <accumulator*>work.result
+    cdef char* first = target + work.tile_begin * job.cols.dst_step
+    cdef accumulator* result = <accumulator*>first if job.dst_direct else <accumulator*>work.result
     cdef accumulator* blended = <accumulator*>work.blended
     cdef Py_ssize_t output_count = (work.tile_end - work.tile_begin) * job.inner
     cdef Py_ssize_t input_count = (work.input_end - work.input_begin) * job.inner
     cdef const accumulator* row
     if job.rows.mapped and job.rows_first:
-        blend_column(job, work, src, output, blended, input_count)
+        blend_column(job, work, src, output, blended, input_count, NULL)
         cols_line(job, work, blended, result)
     elif job.rows.mapped:
-        blend_column(job, work, src, output, result, output_count)
+        # Rows of sums only, which those of a job that blends in are not unless they went through cols.
+        if blend_column(
+            job, work, src, output, result, output_count, first if job.blends_out and not job.blends_in else NULL
+        ):
+            return
     elif job.cols.mapped:
         row = load_row(job, work, src + output * job.rows.src_step, <accumulator*>work.loaded)
         cols_line(job, work, row, result)
@@ -494,16 +685,68 @@ cdef inline void input_range(
         last[0] = first[0] + 1
 
 
-cdef inline void enter_tile(const Job* job, Workspace* work, Py_ssize_t tile) noexcept nogil:
+cdef inline Py_ssize_t block_lanes(accumulator* tag) noexcept nogil:
+    if accumulator is float:
+        return float_lanes_of_block
+    elif accumulator is double:
+        return double_lanes_of_block
+    else:
+        return fixed_lanes_of_block
+
+
+cdef inline bint goes_by_blocks(const Job* job, accumulator* tag) noexcept nogil:
+    return (
+        block_lanes(tag) > 0 and job.cols.mapped and 0 < job.cols.width <= BLOCK_TAPS and job.inner <= 4
+        and not (job.inner == 1 and job.cols.period)
+        and job.rows.output_length * job.outer_count >= BLOCK_LINES
+    )
+
+
+cdef inline void plan_blocks(const Job* job, Workspace* work, accumulator* tag) noexcept nogil:
+    """Blocks of the tile's core; none where one would read more than its window, or where rows are too short."""
+    cdef Py_ssize_t size = block_lanes(tag)
+    cdef Py_ssize_t inner = job.inner
+    cdef Py_ssize_t pixels = size // inner
+    cdef Py_ssize_t count = work.tile_end - work.tile_begin
+    cdef Py_ssize_t begin = min(max(job.cols.core_begin - work.tile_begin, 0), count)
+    cdef Py_ssize_t end = min(max(job.cols.core_end - work.tile_begin, begin), count)
+    cdef Py_ssize_t last_window = (work.input_end - work.input_begin - job.cols.width + 1) * inner - 2 * size
+    # Where a whole register may still be stored.
+    cdef Py_ssize_t last = min(end - pixels, (count * inner - size) // inner)
+    cdef Py_ssize_t blocks, block, pixel, k, c, place
+    if last < begin or last_window < 0:
+        return
+    blocks = (last - begin + pixels - 1) // pixels + 1
+    memset(work.lanes, 0, blocks * size)
+    for block in range(blocks):
+        pixel = min(begin + block * pixels, last)
+        # Pixels never go back.
+        work.windows[block] = <int32_t>min(<Py_ssize_t>work.relative[pixel], last_window)
+        for k in range(pixels):
+            place = work.relative[pixel + k] - work.windows[block]
+            if place + inner > 2 * size:
+                return
+            for c in range(inner):
+                work.lanes[block * size + k * inner + c] = <uint8_t>(place + c)
+    work.blocks = blocks
+    work.block_begin = begin
+    work.block_end = last + pixels
+    work.last_block = last
+
+
+cdef inline void enter_tile(const Job* job, Workspace* work, Py_ssize_t tile, accumulator* tag) noexcept nogil:
     cdef Py_ssize_t j
     work.tile_begin = tile * job.tile
     work.tile_end = min(work.tile_begin + job.tile, job.cols.output_length)
     input_range(&job.cols, work.tile_begin, work.tile_end, &work.input_begin, &work.input_end)
+    work.blocks = 0
     if job.cols.mapped and job.cols.width:
         for j in range(work.tile_begin, work.tile_end):
             work.relative[j - work.tile_begin] = <int32_t>(
                 (job.cols.padded_starts[j] - work.input_begin) * job.inner
             )
+        if goes_by_blocks(job, tag):
+            plan_blocks(job, work, tag)
 
 
 cdef inline Py_ssize_t padded_bytes(Py_ssize_t size) noexcept nogil:
@@ -515,13 +758,28 @@ cdef inline Py_ssize_t buffer_bytes(const Job* job, Py_ssize_t elements, accumul
     return padded_bytes(elements * job.inner * <Py_ssize_t>sizeof(accumulator))
 
 
-cdef inline Py_ssize_t workspace_bytes(const Job* job, accumulator* tag) noexcept nogil:
-    return (
-        padded_bytes(job.ring * job.ring_row * <Py_ssize_t>sizeof(accumulator))
-        + 2 * buffer_bytes(job, job.tile_input, tag)
-        + buffer_bytes(job, job.tile, tag)
-        + padded_bytes(job.tile * <Py_ssize_t>sizeof(int32_t))
-    )
+cdef inline Py_ssize_t workspace_bytes(const Job* job, Workspace* work, char* memory, accumulator* tag) noexcept nogil:
+    """Bytes of a workspace; its buffers are laid out from `memory` on."""
+    cdef char* at = memory
+    cdef Py_ssize_t size = block_lanes(tag)
+    cdef Py_ssize_t blocks
+    work.ring = at
+    at += padded_bytes(job.ring * job.ring_row * <Py_ssize_t>sizeof(accumulator))
+    work.loaded = at
+    at += buffer_bytes(job, job.tile_input, tag)
+    work.blended = at
+    at += buffer_bytes(job, job.tile_input, tag)
+    work.result = at
+    at += buffer_bytes(job, job.tile, tag)
+    work.relative = <int32_t*>at
+    at += padded_bytes(job.tile * <Py_ssize_t>sizeof(int32_t))
+    if goes_by_blocks(job, tag):
+        work.windows = <int32_t*>at
+        blocks = job.tile // (size // job.inner) + 1
+        at += padded_bytes(blocks * <Py_ssize_t>sizeof(int32_t))
+        work.lanes = <uint8_t*>at
+        at += padded_bytes(blocks * size)
+    return at - memory
 
 
 cdef void resample_part(const Job* job, char* memory, int part, int parts, accumulator* tag) noexcept nogil:
@@ -533,16 +791,12 @@ cdef void resample_part(const Job* job, char* memory, int part, int parts, accum
     cdef Py_ssize_t outer, rest, row, i
     cdef const char* src
     cdef char* dst
-    work.ring = memory
-    work.loaded = work.ring + padded_bytes(job.ring * job.ring_row * <Py_ssize_t>sizeof(accumulator))
-    work.blended = work.loaded + buffer_bytes(job, job.tile_input, tag)
-    work.result = work.blended + buffer_bytes(job, job.tile_input, tag)
-    work.relative = <int32_t*>(work.result + buffer_bytes(job, job.tile, tag))
+    workspace_bytes(job, &work, memory, tag)
     while unit < end:
         rest = unit // job.rows.output_length
         if rest // job.outer_count != tile:
             tile = rest // job.outer_count
-            enter_tile(job, &work, tile)
+            enter_tile(job, &work, tile, tag)
         outer = rest % job.outer_count
         src = job.src
         dst = job.dst
@@ -584,7 +838,11 @@ cdef void set_axis(Axis* axis, const Py_buffer* src, const Py_buffer* dst, int n
     axis.advance = table.advance
     axis.has_empty = table.has_empty
     axis.weights = NULL
-    if not table.is_double:
+    if table.itemsize == 2:
+        if table.weights16.shape[0]:
+            axis.weights = &table.weights16[0]
+        axis.padded = &table.padded16[0, 0] if table.width else NULL
+    elif table.itemsize == 4:
         if table.weights32.shape[0]:
             axis.weights = &table.weights32[0]
         axis.padded = &table.padded32[0, 0] if table.width else NULL
@@ -698,6 +956,20 @@ cdef void plan_tiles(Job* job) noexcept nogil:
     job.ring_row = (job.tile if job.cols.mapped and not job.rows_first else job.tile_input) * job.inner
 
 
+cdef bint is_packed(Py_ssize_t step, Py_ssize_t inner, Py_ssize_t inner_step, Py_ssize_t size) noexcept nogil:
+    """Whether the elements of a row stand side by side."""
+    return step == size if inner == 1 else (inner_step == size and step == inner * size)
+
+
+cdef inline Py_ssize_t blended_size(int dtype) noexcept nogil:
+    """Bytes of an integer that blends read and write; 0 of anything else."""
+    if dtype == UINT8 or dtype == INT8:
+        return 1
+    if dtype == UINT16 or dtype == INT16:
+        return 2
+    return 0
+
+
 cdef bint is_direct(
     int dtype, int wanted, const char* data, Py_ssize_t rows_step, Py_ssize_t step, Py_ssize_t inner,
     Py_ssize_t inner_step, const Py_ssize_t* outer_steps, int outer_rank, Py_ssize_t size
@@ -707,18 +979,20 @@ cdef bint is_direct(
     cdef int i
     for i in range(outer_rank):
         misaligned |= <size_t>outer_steps[i]
-    if dtype != wanted or misaligned % <size_t>size:
-        return False
-    return step == size if inner == 1 else (inner_step == size and step == inner * size)
+    return dtype == wanted and misaligned % <size_t>size == 0 and is_packed(step, inner, inner_step, size)
 
 
 cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
     cdef Py_ssize_t size = sizeof(accumulator)
     cdef int wanted = FLOAT32 if accumulator is float else FLOAT64
+    cdef Workspace work
     cdef Py_ssize_t bytes_moved, part_bytes
     cdef int part, threads
     cdef char* memory
     with nogil:
+        # No array is of the type `fixed`, and no integer is summed in double but those that blends do not know.
+        if accumulator is fixed:
+            wanted = -1
         job.src_direct = is_direct(
             job.src_dtype, wanted, job.src, job.rows.src_step, job.cols.src_step, job.inner, job.src_inner_step,
             job.outer_src_step, job.outer_rank, size
@@ -727,12 +1001,22 @@ cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
             job.dst_dtype, wanted, job.dst, job.rows.dst_step, job.cols.dst_step, job.inner, job.dst_inner_step,
             job.outer_dst_step, job.outer_rank, size
         )
+        job.blends_in = (
+            accumulator is not double and job.rows.mapped and (job.rows_first or not job.cols.mapped)
+            and blended_size(job.src_dtype)
+            and is_packed(job.cols.src_step, job.inner, job.src_inner_step, blended_size(job.src_dtype))
+        )
+        job.blends_out = (
+            accumulator is not double and job.is_mean and blended_size(job.dst_dtype)
+            and is_packed(job.cols.dst_step, job.inner, job.dst_inner_step, blended_size(job.dst_dtype))
+        )
+        job.bias = 128 << FIXED_BITS if job.dst_dtype == INT8 else 0
         plan_tiles(job)
         bytes_moved = size * job.inner * job.outer_count * (
             job.rows.input_length * job.cols.input_length + job.rows.output_length * job.cols.output_length
         )
         threads = <int>max(1, min(<Py_ssize_t>num_threads, min(job.units, bytes_moved // BYTES_PER_THREAD)))
-        part_bytes = workspace_bytes(job, tag)
+        part_bytes = workspace_bytes(job, &work, NULL, tag)
         memory = <char*>malloc(part_bytes * threads)
     if memory == NULL:
         raise MemoryError(f"resample: no memory for {part_bytes * threads} bytes of row buffers")
@@ -748,12 +1032,13 @@ cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
 
 def resample(
     x, Table first, Table second, out, int first_axis, int second_axis, int src_dtype, int dst_dtype, int parts,
-    bint double_accumulator, bint add, int num_threads
+    int itemsize, bint add, int num_threads
 ):
     """Apply up to two tables to x, first before second, and write (or add) the result to out.
 
     first_axis and second_axis are the axes of the tables; a table may be None, the second one with axis -1. `parts` is
-    2 for complex items, which are resampled part by part. The dtypes are codes of _types.pxd, of a part.
+    2 for complex items, which are resampled part by part. The dtypes are codes of _types.pxd, of a part. itemsize is
+    that of the tables' weights: 2 for `fixed`, which takes 8-bit integers to the same, 4 for float, 8 for double.
     """
     cdef Py_buffer source
     cdef Py_buffer target
@@ -776,6 +1061,13 @@ def resample(
         job.src_inner_step = 0
         job.dst_inner_step = 0
         job.rows_first = False
+        # A table that is None is the identity, whose results are means, but an integer may also come of a float.
+        job.is_mean = src_dtype == dst_dtype and (first is None or first.is_mean) and (
+            second is None or second.is_mean
+        )
+        job.spare_bits = FIXED_BITS
+        job.spare_bits -= first.shift if first is not None else 0
+        job.spare_bits -= second.shift if second is not None else 0
         if second is None:
             set_axis(&job.cols, &source, &target, first_axis, first)
             set_axis(&job.rows, &source, &target, -1, None)
@@ -794,10 +1086,12 @@ def resample(
             add_plain(&plain, parts, source.itemsize // parts, target.itemsize // parts)
         merge_plain(&plain)
         place_axes(&job, &plain, second is None)
-        if double_accumulator:
-            resample_as(&job, num_threads, <double*>NULL)
-        else:
+        if itemsize == 2:
+            resample_as(&job, num_threads, <fixed*>NULL)
+        elif itemsize == 4:
             resample_as(&job, num_threads, <float*>NULL)
+        else:
+            resample_as(&job, num_threads, <double*>NULL)
     finally:
         PyBuffer_Release(&source)
         PyBuffer_Release(&target)

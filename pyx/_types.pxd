@@ -19,6 +19,7 @@ cdef extern from "_words.h" nogil:
     ctypedef long long any_int64
     ctypedef float any_float
     ctypedef double any_double
+    ctypedef unsigned short fixed
     float half_to_float(uint16_t half)
     uint16_t float_to_half(float value)
     void halves_to_floats(const word16* source, float* target, Py_ssize_t count)
@@ -53,6 +54,13 @@ ctypedef fused accumulator:
     double
 
 
+# Every type that sums are kept in; see _resample.pyx for `fixed`.
+ctypedef fused total:
+    float
+    double
+    fixed
+
+
 cdef inline Py_ssize_t magnitude(Py_ssize_t step) noexcept nogil:
     return step if step >= 0 else -step
 
@@ -84,14 +92,14 @@ ctypedef fused integer:
     any_int32
 
 
-cdef inline void load_numbers(const number* src, Py_ssize_t stride, Py_ssize_t count, accumulator* dst) noexcept nogil:
+cdef inline void load_numbers(const number* src, Py_ssize_t stride, Py_ssize_t count, total* dst) noexcept nogil:
     cdef Py_ssize_t i
     if stride == <Py_ssize_t>sizeof(number):
         for i in range(count):
-            dst[i] = <accumulator>src[i]
+            dst[i] = <total>src[i]
     else:
         for i in range(count):
-            dst[i] = <accumulator>(<const number*>(<const char*>src + i * stride))[0]
+            dst[i] = <total>(<const number*>(<const char*>src + i * stride))[0]
 
 
 cdef inline void load_halves(const word16* src, Py_ssize_t stride, Py_ssize_t count, accumulator* dst) noexcept nogil:

@@ -31,6 +31,8 @@ typedef int32_t IMGOPS_ANY_ADDRESS any_int32;
 typedef int64_t IMGOPS_ANY_ADDRESS any_int64;
 typedef float IMGOPS_ANY_ADDRESS any_float;
 typedef double IMGOPS_ANY_ADDRESS any_double;
+/* An accumulator of integers with some bits behind the point; sums and products wrap, so it holds negative ones as well. */
+typedef uint16_t fixed;
 
 IMGOPS_INLINE uint32_t float_bits(float value) { uint32_t bits; memcpy(&bits, &value, 4); return bits; }
 IMGOPS_INLINE float bits_float(uint32_t bits) { float value; memcpy(&value, &bits, 4); return value; }

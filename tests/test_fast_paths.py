@@ -1,0 +1,195 @@
+"""Lines of the kernels that only some calls take: each gives the bits of the definition and of the plain line."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import imgops
+from imgops import reference
+from imgops.taps import AxisMap, axis_taps
+
+BYTES = (np.uint8, np.int8)
+SMALL_INTEGERS = (np.uint8, np.int8, np.uint16, np.int16)
+# Scales whose weights are whole multiples of a small power of two.
+EXACT_SCALES = (Fraction(2), Fraction(4), Fraction(1, 2), Fraction(1, 4), Fraction(8))
+
+
+def every(dtype):
+    limits = np.iinfo(dtype)
+    return np.arange(limits.min, limits.max + 1).astype(dtype)
+
+
+def noise(shape, dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    dtype = np.dtype(dtype)
+    if dtype.kind in "ui":
+        return rng.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, shape, dtype, endpoint=True)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def spaced(array):
+    """The same elements with room between them: no line sees them side by side."""
+    return np.repeat(array[..., None], 2, -1)[..., 0]
+
+
+def rounded(sums, dtype):
+    return np.clip(np.rint(sums), np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", BYTES)
+@pytest.mark.parametrize("scale", [2, 4, 8, Fraction(1, 2)])
+def test_every_pair_of_bytes_is_blended_exactly(dtype, scale):
+    values = every(dtype)
+    pairs = np.stack(np.meshgrid(values, values, indexing="ij"), axis=-1).reshape(-1, 2)
+    weights = axis_taps(2, int(2 * scale), AxisMap(scale)).dense()
+    expected = rounded(pairs.astype(np.float64) @ weights.T, dtype)
+    # Along the last axis, and along the first with the pairs side by side.
+    np.testing.assert_array_equal(imgops.resample(pairs, scale=scale, axes=1), expected)
+    np.testing.assert_array_equal(imgops.resample(np.ascontiguousarray(pairs.T), scale=scale, axes=0), expected.T)
+
+
+@pytest.mark.parametrize("dtype", BYTES)
+def test_every_sum_of_four_bytes_is_halved_exactly(dtype):
+    sums = np.arange(4 * np.iinfo(dtype).min, 4 * np.iinfo(dtype).max + 1)
+    # Any four bytes of each sum, in a row of squares; the last row and columns are there to make lines long enough.
+    parts = np.stack([(sums + k) // 4 for k in range(4)]).astype(dtype)
+    x = np.empty((8, 2 * len(sums)), dtype)
+    x[0::2, 0::2], x[0::2, 1::2], x[1::2, 0::2], x[1::2, 1::2] = (parts[k] for k in (2, 0, 3, 1))
+    expected = np.broadcast_to(rounded(sums / 4, dtype), (4, len(sums)))
+    np.testing.assert_array_equal(imgops.resample(x, (4, len(sums))), expected)
+    for channels in (2, 3, 4):
+        y = imgops.resample(np.repeat(x[..., None], channels, -1), (4, len(sums)))
+        np.testing.assert_array_equal(y, np.repeat(expected[..., None], channels, -1))
+
+
+@pytest.mark.parametrize("dtype", BYTES)
+@pytest.mark.parametrize("rows", EXACT_SCALES)
+@pytest.mark.parametrize("cols", EXACT_SCALES)
+def test_integer_sums_give_the_bits_of_float_sums(dtype, rows, cols):
+    x = noise((16, 48, 3), dtype)
+    x[:8, :24] = every(dtype)[[0, -1]][np.random.default_rng(1).integers(0, 2, (8, 24, 3))]
+    options = {"scale": (rows, cols), "antialias": rows < 1}
+    for image in (x, x[..., 0], np.ascontiguousarray(x[:, ::-1])):
+        y = imgops.resample(image, **options)
+        np.testing.assert_array_equal(y, rounded(imgops.resample(image, dtype=np.float32, **options), dtype))
+        np.testing.assert_array_equal(y, imgops.resample(spaced(image), out=spaced(np.empty_like(y)), **options))
+    if not options["antialias"]:
+        # Ties are exact in both; the weights of antialiased edges are sevenths, which are not.
+        np.testing.assert_array_equal(imgops.resample(x, **options), reference.resample(x, **options))
+
+
+@pytest.mark.parametrize("dtype", SMALL_INTEGERS)
+@pytest.mark.parametrize("antialias", [False, True])
+@pytest.mark.parametrize("size", [(37, 71), (10, 26), (40, 104), (20, 52), (31, 20)])
+def test_rows_blended_in_or_rounded_on_the_way_out_are_the_same(dtype, antialias, size):
+    x = noise((20, 52, 3), dtype)
+    x[:, :20] = np.iinfo(dtype).max
+    x[:, 20:30] = np.iinfo(dtype).min
+    for image in (x, x[..., 0], np.asfortranarray(x)):
+        y = imgops.resample(image, size, antialias=antialias)
+        sums = imgops.resample(image, size, antialias=antialias, dtype=np.float32)
+        np.testing.assert_array_equal(y, rounded(sums, dtype))
+        into = spaced(np.empty_like(y))
+        np.testing.assert_array_equal(imgops.resample(spaced(image), size, antialias=antialias, out=into), y)
+        # Only rows, only columns.
+        for axis in (0, 1):
+            y = imgops.resample(image, size[axis], axes=axis, antialias=antialias)
+            sums = imgops.resample(image, size[axis], axes=axis, antialias=antialias, dtype=np.float32)
+            np.testing.assert_array_equal(y, rounded(sums, dtype))
+
+
+@pytest.mark.parametrize("mode", ["cubic", "lanczos3"])
+@pytest.mark.parametrize("dtype", SMALL_INTEGERS)
+def test_filters_that_overshoot_saturate(mode, dtype):
+    x = np.where(np.arange(40) // 5 % 2, np.iinfo(dtype).max, 0).astype(dtype)
+    x = np.broadcast_to(x, (12, 40)).copy()
+    x[::3] = np.iinfo(dtype).min
+    for size in ((24, 80), (17, 61), (9, 30)):
+        y = imgops.resample(x, size, mode=mode)
+        np.testing.assert_array_equal(y, rounded(imgops.resample(x, size, mode=mode, dtype=np.float32), dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_many_rows_at_once_give_the_bits_of_each_row(dtype, channels):
+    """Blocks are planned for many rows only; every length about the registers', enlarged and reduced."""
+    for width in (*range(5, 40), 63, 64, 65, 100):
+        x = noise((6, width, channels), dtype, width)
+        for scale in (Fraction(3, 2), Fraction(5, 4), Fraction(7, 8), Fraction(1, 2), 2, Fraction(1, 3)):
+            length = max(1, int(width * scale))
+            for antialias in (False, True):
+                y = imgops.resample(x, length, axes=1, antialias=antialias)
+                for row in range(len(x)):
+                    single = imgops.resample(x[row : row + 1], length, axes=1, antialias=antialias)
+                    assert y[row].tobytes() == single.tobytes(), (width, scale, antialias)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_blocks_read_no_tap_of_weight_zero(dtype, channels):
+    x = noise((8, 90, channels), dtype)
+    x[:, 0] = np.inf
+    x[:, -1] = np.nan
+    for size in (90 * 3 // 2, 120, 77, 45):
+        y = imgops.resample(x, size, axes=1)
+        expected = reference.resample(x, size, axes=1)
+        np.testing.assert_array_equal(np.isnan(y), np.isnan(expected))
+        np.testing.assert_array_equal(np.isinf(y), np.isinf(expected))
+        assert np.isfinite(y[:, 3:-3]).all()
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_blocks_write_nothing_beside_their_row(channels):
+    x = noise((8, 50, channels), np.float32)
+    for width in (60, 75, 64, 49, 33):
+        room = np.full((8, width + 2, channels), 7, np.float32)
+        imgops.resample(x, width, axes=1, out=room[:, 1:-1])
+        assert (room[:, [0, -1]] == 7).all()
+        np.testing.assert_array_equal(room[:, 1:-1], imgops.resample(x, width, axes=1))
+
+
+ITEMS = ("u1", "u2", "V3", "u4", "V5", "V6", "u8", "V12", "c16", "V20")
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_nearest_of_many_rows_is_indexing(item):
+    """Rows from windows and from single picks, forwards and backwards, and items of every size."""
+    for height, width in ((9, 70), (8, 17), (3, 40), (20, 5)):
+        size = np.dtype(item).itemsize
+        x = noise((height, width, size), np.uint8, width).view(item)[..., 0]
+        for image in (x, x[:, ::-1], x[::-1, ::2]):
+            for columns in (width, 2 * width, 3 * width, width // 2, width * 2 // 3, width * 5 // 4, width // 4 or 1):
+                picks = axis_taps(image.shape[1], columns, AxisMap(Fraction(columns, image.shape[1])), "nearest").starts
+                y = imgops.resample(image, columns, axes=1, mode="nearest")
+                assert y.tobytes() == image[:, picks].tobytes(), (image.shape, columns)
+
+
+@pytest.mark.parametrize("item", ["u1", "u2", "u4", "u8", "c16"])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5, 32])
+def test_moves_of_many_blocks_are_transposes(item, channels):
+    """Patterns by windows, with rests that do not fill one, at every offset in memory."""
+    for block, width in itertools.product((2, 3, 4, 5), (1, 7, 16, 33)):
+        count = channels * block**2
+        room = noise(9 * (width + 1) * count * np.dtype(item).itemsize + 1, np.uint8, width)
+        x = room[1:].view(item).reshape(9, width + 1, count)[:, 1:]
+        for image in (x, np.ascontiguousarray(x)):
+            y = imgops.depth_to_space(image, block, mode="CRD")
+            six = image.reshape(9, width, channels, block, block).transpose(0, 3, 1, 4, 2)
+            assert y.tobytes() == six.tobytes(), (block, width)
+            assert imgops.space_to_depth(y, block, mode="CRD").tobytes() == image.tobytes(), (block, width)
+            six = image.reshape(9, width, block, block, channels).transpose(0, 2, 1, 3, 4)
+            assert imgops.depth_to_space(image, block).tobytes() == six.tobytes(), (block, width)
+
+
+def test_plans_of_pictures_are_kept():
+    """A call on a large picture does not make its tables again; one on a longer axis keeps nothing."""
+    from imgops import resampling
+
+    x = np.zeros((1080, 1920), np.uint8)
+    before = resampling._long_plan.cache_info().hits
+    for _ in range(3):
+        imgops.resample(x, (540, 960))
+    assert resampling._long_plan.cache_info().hits >= before + 2
+    assert resampling._long_plan.cache_info().maxsize * resampling._CACHED_LENGTHS < 2**19
