@@ -159,51 +159,54 @@ def pair(picture, scale):
     return large, np.asarray(small)
 
 
-def planes(picture, colours):
-    """(H, W, 3) uint8 -> (C, H, W) float32, 0..1."""
-    values = picture.astype(np.float32) / 255
-    return np.ascontiguousarray(values.transpose(2, 0, 1)) if colours else (values @ LUMA)[None]
+def planes(picture, colours, weights=LUMA):
+    """(H, W, 3) uint8 -> (C, H, W) float32, 0..1: the colours, or one sum of them."""
+    if colours:
+        return np.ascontiguousarray(picture.transpose(2, 0, 1)).astype(np.float32) / 255
+    return (picture.astype(np.float32) @ (weights / np.float32(255)))[None]
 
 
 def enlarge(small, scale, skip):
-    return imgops.resample(small, scale=scale, mode=skip, axes=(-2, -1))
+    return imgops.resample(small, scale=scale, mode=skip, axes=(-2, -1), num_threads=1)
 
 
 class Patches:
-    """Random patches of all pictures, in eight orientations: small planes, and the residual as depth."""
+    """Random patches: every picture cut at every phase of the small one's grid, turned, its colours weighted anew.
+
+    Half of the patches have the weights of luma, half random ones, so that few pictures show more than their own luma.
+    """
 
     def __init__(self, pictures, scale, skip, colours, halo, patch, seed):
         self.random = np.random.default_rng(seed)
-        self.halo, self.patch = halo, patch
-        self.items = []
-        for picture in pictures:
-            large, small = (planes(part, colours) for part in pair(picture, scale))
-            residual = large - enlarge(small, scale, skip)
-            depth = imgops.space_to_depth(residual, scale, data_format="NCHW", mode="CRD")
-            self.items.append((small, depth))
-        self.scale = scale
+        self.scale, self.skip, self.colours, self.halo, self.patch = scale, skip, colours, halo, patch
+        phases = [(y, x) for y in range(scale) for x in range(scale)]
+        self.items = [pair(picture[y:, x:], scale) for picture in pictures for y, x in phases]
 
     def batch(self, count):
-        small, depth = zip(*(self.one() for _ in range(count)), strict=True)
+        """Small planes (N, C, h, w), and the depth of what the skip lacks of the large ones, without the halo."""
+        small, large = (np.stack(part) for part in zip(*(self.one() for _ in range(count)), strict=True))
+        margin = self.scale * self.halo
+        large -= enlarge(small, self.scale, self.skip)[..., margin:-margin, margin:-margin]
+        depth = imgops.space_to_depth(large, self.scale, data_format="NCHW", mode="CRD", num_threads=1)
         layout = torch.channels_last
-        return (torch.from_numpy(np.stack(part)).contiguous(memory_format=layout) for part in (small, depth))
+        return (torch.from_numpy(part).contiguous(memory_format=layout) for part in (small, depth))
 
     def one(self):
-        small, depth = self.items[self.random.integers(len(self.items))]
-        height, width = small.shape[1:]
-        y, x = self.random.integers(height - self.patch + 1), self.random.integers(width - self.patch + 1)
-        small = small[:, y : y + self.patch, x : x + self.patch]
-        inner = slice(y + self.halo, y + self.patch - self.halo), slice(x + self.halo, x + self.patch - self.halo)
-        depth = depth[:, inner[0], inner[1]]
+        large, small = self.items[self.random.integers(len(self.items))]
+        y, x = (self.random.integers(length - self.patch + 1) for length in small.shape[:2])
+        small = small[y : y + self.patch, x : x + self.patch]
+        spans = [
+            slice(self.scale * (start + self.halo), self.scale * (start + self.patch - self.halo)) for start in (y, x)
+        ]
+        weights = LUMA if self.random.random() < 0.5 else self.random.dirichlet((1, 1, 1)).astype(np.float32)
         turn = self.random.integers(8)
-        if turn == 0:
-            return small, depth
-        # The depth is turned as the picture it stands for.
-        picture = imgops.depth_to_space(depth, self.scale, data_format="NCHW", mode="CRD")
-        small, picture = (np.rot90(part, turn % 4, (1, 2)) for part in (small, picture))
-        if turn >= 4:
-            small, picture = small[:, :, ::-1], picture[:, :, ::-1]
-        return small.copy(), imgops.space_to_depth(picture, self.scale, data_format="NCHW", mode="CRD")
+        return [turned(planes(part, self.colours, weights), turn) for part in (small, large[spans[0], spans[1]])]
+
+
+def turned(part, turn):
+    """(C, H, W) in one of eight orientations."""
+    part = np.rot90(part, turn % 4, (1, 2))
+    return part[:, :, ::-1] if turn >= 4 else part
 
 
 def studio_luma(picture):
@@ -309,7 +312,7 @@ def main():
     pairs = [pair(picture, scale) for picture in read(options.validate)]
     optimiser = torch.optim.Adam(body.parameters(), options.rate, betas=(0.9, 0.99), fused=True)
     count = sum(kernel.numel() + bias.numel() for kernel, bias in body.kernels())
-    print(f"{count} parameters, {len(patches.items)} pictures to learn from, {len(pairs)} to measure on", flush=True)
+    print(f"{count} parameters, {len(patches.items)} pictures and phases, {len(pairs)} to measure on", flush=True)
     began = reported = time.monotonic()
     log, step, progress = [], 0, 0.0
 
