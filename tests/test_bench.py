@@ -326,6 +326,30 @@ def test_a_picture_without_matplotlib_is_refused_at_once(monkeypatch, capsys, tm
     assert "imgops[plots]" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--picture", "bench.jpg"], "--picture is written as PNG"),
+        (["--picture", "bench"], "--picture is written as PNG"),
+        (["--picture", "a.png", "--json", "./a.png", "--overwrite"], "two files"),
+        (["--list", "--json", "a.json"], "--list measures nothing that --json"),
+        (["--check", "--picture", "a.png"], "--check measures nothing that --picture"),
+    ],
+)
+def test_outputs_that_would_not_be_written_are_refused_at_once(options, message, monkeypatch, capsys, tmp_path):
+    def never(*_):
+        raise AssertionError("a cell was measured")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(measure, "measure", never)
+    monkeypatch.setattr(measure, "prepare", never)
+    with pytest.raises(SystemExit) as end:
+        cli.main(["bench", *options])
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The page and the counts
 

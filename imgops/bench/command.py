@@ -18,6 +18,7 @@ def run(arguments, complain):
     chosen = cells.select(cells.CELLS, arguments.only, arguments.quick)
     if not chosen:
         arguments.parser.error("no cell's name has all the words of --only; imgops bench --list prints the names")
+    _check_outputs(arguments)
     if arguments.list:
         for cell in chosen:
             print(cell.name)
@@ -46,6 +47,18 @@ def run(arguments, complain):
     if arguments.picture:
         _write(arguments.picture, chart.png(facts, entries), arguments.overwrite)
     return 0
+
+
+def _check_outputs(arguments):
+    """End with wrong usage where an output is asked for that would not be written, or not as its name says."""
+    outputs = [option for option in ("json", "picture") if getattr(arguments, option)]
+    for without in ("list", "check"):
+        if getattr(arguments, without) and outputs:
+            arguments.parser.error(f"--{without} measures nothing that --{outputs[0]} could hold; leave one out")
+    if "picture" in outputs and not arguments.picture.lower().endswith(".png"):
+        arguments.parser.error(f"--picture is written as PNG; got {arguments.picture!r}; pass a name that ends in .png")
+    if len(outputs) == 2 and os.path.realpath(arguments.json) == os.path.realpath(arguments.picture):
+        arguments.parser.error(f"--json and --picture are two files; got {arguments.json!r} for both; pass two names")
 
 
 def _check(chosen, threads):
