@@ -1408,12 +1408,19 @@ def sr_not_runnable(name, error, shape=None):
     ) from error
 
 
-def sr_result(name, expected, found):
-    """Raise where a model's output is not the enlarged picture."""
-    if tuple(found) != expected:
+def sr_result(name, expected, made):
+    """Raise where a model's output is not the enlarged picture, or no numbers."""
+    found = np.shape(made)
+    if found != expected:
         raise ValueError(
-            f"{name}: the model's output must have shape {expected} here; got {tuple(found)}; pass a model whose "
+            f"{name}: the model's output must have shape {expected} here; got {found}; pass a model whose "
             f"output is the enlarged picture"
+        )
+    finite = np.isfinite(made)
+    if not finite.all():
+        raise ValueError(
+            f"{name}: the model's output must be finite; got NaN or infinity for {finite.size - finite.sum()} of "
+            f"{finite.size} values; pass another model, or one of float32 if this one's float16 overflows"
         )
 
 

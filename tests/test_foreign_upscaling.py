@@ -208,3 +208,25 @@ def test_a_scale_that_the_model_has_not(tmp_path):
     assert Upscaler(path, 2).scale == 2
     with pytest.raises(ValueError, match=r"scale must be 2.*got 3"):
         Upscaler(path, 3)
+
+
+@pytest.mark.parametrize("bound", [0.05, 0.5])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_what_is_no_number_is_an_error(bound, channels, tmp_path):
+    """The root of what is less than the bound: of dark pixels alone, or of the picture that models are tried on too."""
+    net = Net(channels)
+    net.node("Sub", "x", net.constant(np.float32(bound)))
+    net.node("Sqrt")
+    net.resize(2, "nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    path = saved(tmp_path, net.model([1, channels, "H", "W"]))
+    if bound == 0.5:
+        with pytest.raises(ValueError, match=r"must make finite numbers.*got NaN or infinity for \d+ of \d+"):
+            Upscaler(path)
+        return
+    upscaler = Upscaler(path)
+    bright = np.maximum(PIXELS, 20)
+    assert upscaler(bright).shape == (38, 46, 3)
+    bright[7, 5] = 0
+    for dtype in (np.uint8, np.uint16, np.float32):
+        with pytest.raises(ValueError, match=r"output must be finite; got NaN or infinity for \d+ of"):
+            upscaler(bright.astype(dtype))

@@ -60,7 +60,7 @@ class LumaResidual:
         np.nan_to_num(luma, copy=False, nan=0)
         residual = self.engine.run(luma[None, None], threads)
         height, width = (length - 2 * self.inset for length in luma.shape)
-        _checks.sr_result(self._name, (1, self.scale**2, height, width), residual.shape)
+        _checks.sr_result(self._name, (1, self.scale**2, height, width), residual)
         residual = depth_to_space(residual, self.scale, data_format="NCHW", num_threads=1)[0, 0]
         residual *= np.float32(white)
         result = enlarged_by_resample(planes, self._skip, self.scale, self.inset)

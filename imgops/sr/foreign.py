@@ -315,12 +315,13 @@ class _Look:
         trial = _trial(data, self._source)
         if trial is not None:
             try:
-                made = trial.run(np.zeros((1, 1, 2 * halo + 3, 2 * halo + 5), spec["dtype"])).shape
+                made = trial.run(np.zeros((1, 1, 2 * halo + 3, 2 * halo + 5), spec["dtype"]))
             except _CannotRun as error:
                 self._refuse("ONNX Runtime must be able to run the model", str(error))
-            if made != (1, scale * scale, 3, 5):
-                found = f"{made} for a halo of {halo}"
+            if made.shape != (1, scale * scale, 3, 5):
+                found = f"{made.shape} for a halo of {halo}"
                 self._refuse(f"the output for 3 x 5 samples must be of shape {(1, scale * scale, 3, 5)}", found)
+            self._refuse_not_finite(made)
         return ModelSpec(**spec)
 
     def picture(self, data, name):
@@ -411,19 +412,28 @@ class _Look:
         inner = picture[halo : halo + height, halo : halo + width]
         expected = inner.repeat(spec["scale"], 0).repeat(spec["scale"], 1)
         flat = np.abs(expected - expected.mean((0, 1))).mean()
-        differences = {}
+        differences, outputs = {}, {}
         for white in (1.0, 255.0):
             try:
                 made = trial.run(_given(picture * white, spec["layout"], spec["dtype"]))
             except _CannotRun as error:
                 self._refuse("ONNX Runtime must be able to run the model", str(error))
-            made = _taken(made, spec["layout"]).astype(np.float64)
+            made = outputs[white] = _taken(made, spec["layout"]).astype(np.float64)
             finite = made.shape == expected.shape and np.isfinite(made).all()
             differences[white] = np.abs(made / white - expected).mean() / flat if finite else np.inf
             if differences[white] <= min(_NEAR, differences[1.0] / (1 if white == 1 else _CLEARLY)):
                 return (0.0, white)
+        self._refuse_not_finite(outputs[1.0])
         notes.append("its output is unlike the input enlarged; its values are taken to be 0 to 1")
         return (0.0, 1.0)
+
+    def _refuse_not_finite(self, made):
+        count = made.size - np.isfinite(made).sum()
+        if count:
+            self._refuse(
+                "a model must make finite numbers of a picture with values from 0 to 1",
+                f"NaN or infinity for {count} of {made.size}",
+            )
 
 
 def _largest(array):
@@ -521,7 +531,10 @@ def _measured_reach(trial, spec):
     picture = random.uniform(0, 1, (side, side, count))
 
     def run(part):
-        return _taken(trial.run(_given(part, spec["layout"], spec["dtype"])), spec["layout"]).astype(np.float64)
+        made = trial.run(_given(part, spec["layout"], spec["dtype"]))
+        if not np.isfinite(made).all():
+            raise _CannotRun("its output is not finite")
+        return _taken(made, spec["layout"]).astype(np.float64)
 
     nothing = {"halo": None}
     try:

@@ -69,9 +69,7 @@ class ForeignNetwork:
         made = self.engine.run(given.astype(spec.dtype), threads)
         sides = [spec.scale * (length - 2 * self.inset) for length in planes.shape[1:]]
         count = len(planes) + opaque
-        _checks.sr_result(
-            spec.name, (1, count, *sides) if spec.layout == "NCHW" else (1, *sides, count), np.shape(made)
-        )
+        _checks.sr_result(spec.name, (1, count, *sides) if spec.layout == "NCHW" else (1, *sides, count), made)
         made = made[0] if spec.layout == "NCHW" else made[0].transpose(2, 0, 1)
         made = (made[: len(planes)].astype(np.float32) - np.float32(low)) * np.float32(white / (high - low))
         return self._with_nan(made, planes)
