@@ -309,6 +309,15 @@ def test_thread_limit_holds(monkeypatch):
     assert used[1] in (1, 2)
 
 
+def test_no_more_threads_than_cores(monkeypatch):
+    used = []
+    run = engine.Engine.run
+    monkeypatch.setattr(engine.Engine, "run", lambda self, x, count=1: used.append(count) or run(self, x, count))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    assert Upscaler("fast", tile=1000, num_threads=10**6)(picture(20, 20)).shape == (40, 40, 3)
+    assert used[0] in (1, 2)
+
+
 def test_progress_counts_tiles():
     for num_threads in (1, 2):
         seen = []

@@ -191,7 +191,8 @@ class Bands:
     def __init__(self, upscaler, shape, dtype, premultiply, luminance_first):
         self._network = upscaler._network
         self._tile = upscaler.tile
-        self._threads = threads.resolve("Upscaler", upscaler.num_threads)
+        # ONNX Runtime makes all the threads that it is told of, even a million.
+        self._threads = min(threads.resolve("Upscaler", upscaler.num_threads), os.cpu_count() or 1)
         self._input_shape = shape
         self._dtype = np.dtype(dtype).newbyteorder("=")
         scale = self._network.scale
