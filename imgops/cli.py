@@ -341,7 +341,7 @@ def _add_models_command(commands):
     )
     listing.add_argument("--json", action="store_true", help="as one JSON list")
     listing.set_defaults(command=_models)
-    check = listing.add_subparsers(metavar="check").add_parser(
+    check = listing.add_subparsers(metavar="check", prog="imgops models").add_parser(
         "check",
         help="tell what model files are; exit code 0: all can run, 1: one cannot",
         usage="imgops models check FILE [FILE ...] [--json]",

@@ -150,8 +150,10 @@ def test_the_text_tells_what_is_peculiar():
     assert text.endswith("a note")
 
 
-def test_wrong_usage():
+def test_wrong_usage(capsys):
     for arguments in (["models", "chekc"], ["models", "check"], ["models", "check", "--jso", "x"]):
         with pytest.raises(SystemExit) as caught:
             imgops(*arguments)
         assert caught.value.code == 2
+    # Of the command alone, without the usage of the listing before it.
+    assert "\nimgops models check: error: " in capsys.readouterr().err
