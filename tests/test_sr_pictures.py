@@ -291,7 +291,9 @@ def test_tiff_streams(call, tmp_path, monkeypatch, scale, channels, dtype):
     code, _, errors = call("upscale", tmp_path / "a.tif", tmp_path / "b.tif", "--scale", scale, "--model", "fast")
     assert (code, errors) == (0, [])
     expected = pillow.upscale_pixels(pixels, Fraction(scale), model="fast")
-    assert distance(tifffile.imread(tmp_path / "b.tif"), expected) <= 1
+    # 6 is x2 and then x3, which enlarges the last step by which the first one may round apart.
+    steps = 4 if scale == "6" else 1
+    assert distance(tifffile.imread(tmp_path / "b.tif"), expected) <= steps
 
 
 def test_json(call, photo):
