@@ -6,6 +6,7 @@ RESAMPLE, TensorFlow DepthToSpace), not the affine record the package keeps them
 
 import itertools
 import math
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -306,3 +307,7 @@ def assert_same_bits(result, expected):
     assert result.dtype == expected.dtype
     assert result.shape == expected.shape
     np.testing.assert_array_equal(bits(result), bits(expected))
+
+
+# The address sanitizer keeps freed memory for a while and shadows what is used: measured memory is its own then.
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")

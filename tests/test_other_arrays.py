@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from oracles import BFLOAT16, assert_same_bits
+from oracles import BFLOAT16, SANITIZED, assert_same_bits
 from strategies import values
 
 import imgops
@@ -223,6 +223,7 @@ def test_sixteen_threads_at_once():
         assert sum(pool.map(work, range(16))) == 16 * len(made)
 
 
+@pytest.mark.skipif(SANITIZED, reason="the address sanitizer has memory of its own")
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc/self/statm")
 def test_many_calls_leave_memory_flat():
     # A longer run has more of them: python tests/many_calls.py 100000
