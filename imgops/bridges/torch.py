@@ -218,10 +218,8 @@ def depth_to_space_grad(grad_output, /, block_size, *, data_format="NHWC", mode=
     ValueError, TypeError
         As `space_to_depth`; TypeError for integers.
     """
-    function = "depth_to_space_grad"
-    _checks.tensor(function, "grad_output", grad_output, torch.Tensor, _DTYPES)
-    _floating(function, grad_output.dtype)
-    return _moved(function, "grad_output", grad_output, block_size, data_format, mode, num_threads, to_space=False)
+    function, argument = "depth_to_space_grad", "grad_output"
+    return _moved(function, argument, grad_output, block_size, data_format, mode, num_threads, to_space=False)
 
 
 def space_to_depth_grad(grad_output, /, block_size, *, data_format="NHWC", mode="DCR", num_threads=None):
@@ -242,10 +240,8 @@ def space_to_depth_grad(grad_output, /, block_size, *, data_format="NHWC", mode=
     ValueError, TypeError
         As `depth_to_space`; TypeError for integers.
     """
-    function = "space_to_depth_grad"
-    _checks.tensor(function, "grad_output", grad_output, torch.Tensor, _DTYPES)
-    _floating(function, grad_output.dtype)
-    return _moved(function, "grad_output", grad_output, block_size, data_format, mode, num_threads, to_space=True)
+    function, argument = "space_to_depth_grad", "grad_output"
+    return _moved(function, argument, grad_output, block_size, data_format, mode, num_threads, to_space=True)
 
 
 def pixel_shuffle(x, /, upscale_factor, *, num_threads=None):
@@ -473,6 +469,8 @@ _BLOCK_NAMES = {"pixel_shuffle": "upscale_factor", "pixel_unshuffle": "downscale
 
 def _moved(function, argument, x, block_size, data_format, mode, num_threads, to_space):
     _checks.tensor(function, argument, x, torch.Tensor, _DTYPES)
+    if argument == "grad_output":
+        _floating(function, x.dtype)
     block, data_format, mode = _block(function, block_size, data_format, mode)
     _threads(function, num_threads)
     if not torch.compiler.is_compiling():
