@@ -170,7 +170,8 @@ def is_sequence(value):
 def as_array(function, x, argument="x"):
     """Any array-like on the CPU as an ndarray; never a copy where the object shares its memory."""
     if isinstance(x, np.ndarray):
-        array = np.asarray(x)
+        # Views of subclasses; the class itself needs none, and small calls no delay.
+        array = x if type(x) is np.ndarray else np.asarray(x)
     else:
         on_cpu(function, x, argument)
         try:
@@ -183,7 +184,9 @@ def as_array(function, x, argument="x"):
                 f"{function}: {argument} must be an array or convertible to one; got {_type_name(x)} ({error}); "
                 f"pass numpy.asarray of it"
             ) from error
-    fixed_size(function, array.dtype, argument)
+    dtype = array.dtype
+    if dtype.hasobject or not dtype.itemsize:
+        fixed_size(function, dtype, argument)
     return array
 
 
@@ -305,7 +308,7 @@ def flag(function, argument, value):
 
 
 def gradient_dtype(function, dtype):
-    if dtype.name not in _dtypes.FLOATING:
+    if not _dtypes.is_floating(dtype):
         raise TypeError(
             f"{function}: grad_output must be float16, bfloat16, float32, float64 or complex; got dtype {dtype}; "
             f"convert it, such as grad_output.astype(numpy.float32)"

@@ -1,5 +1,7 @@
 """Which dtypes the weighted kernels read and write, and in which accumulator."""
 
+import functools
+
 import numpy as np
 
 # The numbers of pyx/_types.pxd.
@@ -15,7 +17,7 @@ _WIDER = {
     "float32": ("float64",),
     "complex64": ("complex128",),
 }
-FLOATING = frozenset(("float16", "bfloat16", "float32", "float64", "complex64", "complex128"))
+_FLOATING = frozenset(("float16", "bfloat16", "float32", "float64", "complex64", "complex128"))
 
 
 def native(dtype):
@@ -30,6 +32,12 @@ def code(dtype):
 def parts(dtype):
     """Numbers per item: 2 for complex."""
     return 2 if dtype.kind == "c" else 1
+
+
+@functools.lru_cache(64)
+def is_floating(dtype):
+    """Whether gradients may have this dtype; kept, since NumPy makes a dtype's name anew each time."""
+    return dtype.name in _FLOATING
 
 
 def needs_double(*dtypes):

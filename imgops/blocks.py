@@ -1,10 +1,13 @@
 """Depth to space and back: blocks of samples moved between the channel axis and the two spatial axes."""
 
-import math
+import functools
 
 import numpy as np
 
 from . import _checks, _dtypes, _kernels, threads
+
+# Kept plans of calls; one takes less than a kilobyte.
+_PLANS = 256
 
 
 def depth_to_space(x, /, block_size, *, data_format="NHWC", mode="DCR", out=None, num_threads=None):
@@ -257,69 +260,69 @@ def _shape(function, shape, block_size, data_format, to_space):
 
 def _move(function, x, block_size, data_format, mode, out, num_threads, to_space):
     x = _checks.as_array(function, x)
-    block = _checks.block_size(function, block_size)
-    data_format, mode, shape = _checks.blocks(function, x.shape, block, data_format, mode, to_space)
+    shape, numbers = _plan(function, x.shape, x.itemsize, block_size, data_format, mode, to_space)
     num_threads = threads.resolve(function, num_threads)
     if out is None:
-        _checks.element_count(function, shape, x.itemsize)
         out = _checks.empty(function, shape, x.dtype)
     else:
         _checks.output(function, out, shape, (x.dtype,), data_format)
         if np.may_share_memory(x, out):
             x = x.copy()
-    _run(x, out, block, data_format, mode, to_space, (-1, -1), 1, False, num_threads)
+    if 0 not in shape:
+        _kernels.blocks.move_blocks(x, out, *numbers, -1, -1, 1, False, num_threads)
     return out
 
 
 def _move_grad(function, grad_output, block_size, data_format, mode, out, accumulate, num_threads, to_space):
-    grad_output = _checks.as_array(function, grad_output, "grad_output")
-    _checks.gradient_dtype(function, grad_output.dtype)
-    block = _checks.block_size(function, block_size)
-    accumulate = _checks.accumulate(function, accumulate, out)
-    data_format, mode, shape = _checks.blocks(function, grad_output.shape, block, data_format, mode, to_space)
+    x = _checks.as_array(function, grad_output, "grad_output")
+    _checks.gradient_dtype(function, x.dtype)
+    if accumulate is not False:
+        accumulate = _checks.accumulate(function, accumulate, out)
+    shape, numbers = _plan(function, x.shape, x.itemsize, block_size, data_format, mode, to_space)
     num_threads = threads.resolve(function, num_threads)
     if out is None:
-        _checks.element_count(function, shape, grad_output.itemsize)
-        out = _checks.empty(function, shape, grad_output.dtype)
+        out = _checks.empty(function, shape, x.dtype)
     else:
-        dtypes = _dtypes.gradient_outputs(grad_output.dtype)
-        _checks.output(function, out, shape, dtypes, data_format)
-        if np.may_share_memory(grad_output, out):
-            grad_output = grad_output.copy()
-    codes, parts = (-1, -1), 1
-    if accumulate or out.dtype != grad_output.dtype:
-        if not (grad_output.dtype.isnative and out.dtype.isnative):
-            return _add_foreign_bytes(grad_output, out, block, data_format, mode, to_space, accumulate, num_threads)
-        codes, parts = (_dtypes.code(grad_output.dtype), _dtypes.code(out.dtype)), _dtypes.parts(out.dtype)
-    _run(grad_output, out, block, data_format, mode, to_space, codes, parts, accumulate, num_threads)
+        _checks.output(function, out, shape, _dtypes.gradient_outputs(x.dtype), data_format)
+        if np.may_share_memory(x, out):
+            x = x.copy()
+    if 0 in shape:
+        return out
+    if not accumulate and out.dtype == x.dtype:
+        _kernels.blocks.move_blocks(x, out, *numbers, -1, -1, 1, False, num_threads)
+    elif x.dtype.isnative and out.dtype.isnative:
+        _add(x, out, numbers, accumulate, num_threads)
+    else:
+        native = out.astype(_dtypes.native(out.dtype))
+        _add(x.astype(_dtypes.native(x.dtype)), native, numbers, accumulate, num_threads)
+        out[...] = native
     return out
 
 
-def _add_foreign_bytes(grad_output, out, block, data_format, mode, to_space, accumulate, num_threads):
-    """The gradient of arrays in the other byte order, through native copies."""
-    native = out.astype(_dtypes.native(out.dtype))
-    grad_output = grad_output.astype(_dtypes.native(grad_output.dtype))
-    codes = (_dtypes.code(grad_output.dtype), _dtypes.code(native.dtype))
-    _run(
-        grad_output,
-        native,
-        block,
-        data_format,
-        mode,
-        to_space,
-        codes,
-        _dtypes.parts(native.dtype),
-        accumulate,
-        num_threads,
-    )
-    out[...] = native
-    return out
+def _add(x, out, numbers, accumulate, num_threads):
+    """Move numbers, in native byte order, into those of `out`, or add them there."""
+    codes = _dtypes.code(x.dtype), _dtypes.code(out.dtype)
+    _kernels.blocks.move_blocks(x, out, *numbers, *codes, _dtypes.parts(out.dtype), accumulate, num_threads)
 
 
-def _run(x, out, block, data_format, mode, to_space, codes, parts, accumulate, num_threads):
-    if math.prod(out.shape) == 0:
-        return
-    channel, height, width = (axis % x.ndim for axis in _checks.SPATIAL_AXES[data_format])
-    _kernels.blocks.move_blocks(
-        x, out, channel, height, width, block, mode == "CRD", to_space, *codes, parts, accumulate, num_threads
-    )
+def _plan(function, shape, itemsize, block_size, data_format, mode, to_space):
+    """The plan of a move, kept for the next such call."""
+    arguments = (function, shape, itemsize, block_size, data_format, mode, to_space)
+    try:
+        # The type tells 2 from 2.0 and 1 from True, which are equal but not equally welcome.
+        return _kept_plan(*arguments, type(block_size))
+    except (TypeError, ValueError):
+        # An argument that cannot be a key of the cache, or a wrong one: refused below, in the words of the call itself.
+        return _make_plan(*arguments)
+
+
+def _make_plan(function, shape, itemsize, block_size, data_format, mode, to_space, _kind=None):
+    """(the result's shape, the numbers that the kernel takes: channel, height and width axis, block, CRD, to_space)."""
+    block = _checks.block_size(function, block_size)
+    data_format, mode, result = _checks.blocks(function, shape, block, data_format, mode, to_space)
+    _checks.element_count(function, result, itemsize)
+    axes = (axis % len(shape) for axis in _checks.SPATIAL_AXES[data_format])
+    return result, (*axes, block, mode == "CRD", to_space)
+
+
+_kept_plan = functools.lru_cache(_PLANS)(_make_plan)

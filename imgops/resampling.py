@@ -457,19 +457,20 @@ class ResamplePlan:
         if accumulate is not False:
             accumulate = _checks.accumulate(function, accumulate, out)
         num_threads = threads.resolve(function, num_threads)
-        dtype = _dtypes.native(grad_output.dtype)
-        if out is None:
-            _checks.element_count(function, self.input_shape, dtype.itemsize)
-            out = _checks.empty(function, self.input_shape, dtype)
-        else:
-            _checks.output(function, out, self.input_shape, _dtypes.gradient_outputs(dtype))
+        source = grad_output.dtype
+        result = _dtypes.native(source)
+        if out is not None:
+            _checks.output(function, out, self.input_shape, _dtypes.gradient_outputs(result))
             if np.may_share_memory(grad_output, out):
                 grad_output = grad_output.copy()
-        key = (grad_output.dtype, out.dtype)
-        call = self._calls.get(key)
+            result = out.dtype
+        call = self._calls.get((source, result))
         if call is None:
-            double = _dtypes.needs_double(*key)
-            call = self._calls[key] = self._prepared(*key, double, backward=True)
+            _checks.element_count(function, self.input_shape, result.itemsize)
+            double = _dtypes.needs_double(source, result)
+            call = self._calls[source, result] = self._prepared(source, result, double, backward=True)
+        if out is None:
+            out = _checks.empty(function, self.input_shape, result)
         call(grad_output, out, accumulate, num_threads)
         return out
 
