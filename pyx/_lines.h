@@ -4,6 +4,7 @@
  *
  * blocks:    any table and few elements a pixel, as many pixels as a register holds at a time. Each block has the place of a
  *            window of two registers in src, which for tap t stands t * inner further on, and each lane its place in the window.
+            Masked where weights may be zero; where all of an output's are, it is 0.
  *            A store may write into the pixel after the block's last one, and a register of weights is read at the first one.
  * pixels:    3 or 4 elements a pixel, four lanes at a time. With 3, a load reads one element and a store writes one element
  *            of the next pixel: the caller leaves out the outputs where there is none.
@@ -147,6 +148,9 @@ IMGOPS_PERIODIC(fixed)
 typedef float float_block __attribute__((vector_size(64)));
 typedef double double_block __attribute__((vector_size(64)));
 typedef fixed fixed_block __attribute__((vector_size(64)));
+typedef int32_t float_block_bits __attribute__((vector_size(64)));
+typedef int64_t double_block_bits __attribute__((vector_size(64)));
+typedef int16_t fixed_block_bits __attribute__((vector_size(64)));
 typedef __m512i float_places, double_places, fixed_places;
 IMGOPS_INLINE float_places float_window(const uint8_t *lanes)
 {
@@ -188,6 +192,8 @@ enum { float_lanes_of_block = 16, double_lanes_of_block = 8, fixed_lanes_of_bloc
 #elif defined(__AVX2__)
 typedef float float_block __attribute__((vector_size(32)));
 typedef fixed fixed_block __attribute__((vector_size(16)));
+typedef int32_t float_block_bits __attribute__((vector_size(32)));
+typedef int16_t fixed_block_bits __attribute__((vector_size(16)));
 typedef __m256i float_places;
 typedef struct { __m128i low, high; } fixed_places;
 IMGOPS_INLINE float_places float_window(const uint8_t *lanes)
@@ -228,11 +234,11 @@ enum { float_lanes_of_block = 0, double_lanes_of_block = 0, fixed_lanes_of_block
 #endif
 
 /* `count` blocks, the first one at the pixel `begin`, each `pixels` after the one before it, but none after the pixel `last`. */
-#define IMGOPS_BLOCKS(T)                                                                                             \
+#define IMGOPS_BLOCKS(T, SIGN)                                                                                       \
     IMGOPS_INLINE void T##_blocks_of(                                                                                \
         const T *src, const int32_t *windows, const uint8_t *lanes, const T *weights, ptrdiff_t step,                \
         const ptrdiff_t width, ptrdiff_t inner, T *dst, ptrdiff_t begin, ptrdiff_t last, ptrdiff_t pixels,           \
-        ptrdiff_t count)                                                                                             \
+        ptrdiff_t count, const int masked)                                                                           \
     {                                                                                                                \
         const ptrdiff_t size = T##_lanes_of_block;                                                                   \
         uint8_t pixel_of[T##_lanes_of_block];                                                                        \
@@ -243,49 +249,62 @@ enum { float_lanes_of_block = 0, double_lanes_of_block = 0, fixed_lanes_of_block
             const T *x = src + windows[block];                                                                       \
             const T##_places places = T##_window(lanes + block * size);                                              \
             T##_block sum = {0};                                                                                     \
+            T##_block_bits read = {0};                                                                               \
             for (ptrdiff_t t = 0; t < width; t++) {                                                                  \
                 T##_block low, high, weight;                                                                         \
                 memcpy(&low, x + t * inner, sizeof low);                                                             \
                 memcpy(&high, x + t * inner + size, sizeof high);                                                    \
                 memcpy(&weight, weights + t * step + pixel, sizeof weight);                                          \
                 if (inner > 1) weight = T##_spread(weight, spread);                                                  \
-                const T##_block product = weight * T##_chosen(low, high, places);                                    \
+                T##_block product = weight * T##_chosen(low, high, places);                                          \
+                if (masked) {                                                                                        \
+                    const T##_block_bits kept = (T##_block_bits)(weight != 0);                                       \
+                    product = (T##_block)(((T##_block_bits)product & kept) | (~kept & SIGN));                        \
+                    read |= kept;                                                                                    \
+                }                                                                                                    \
                 sum = t ? sum + product : product;                                                                   \
             }                                                                                                        \
+            if (masked) sum = (T##_block)((T##_block_bits)sum & read);                                               \
             memcpy(dst + pixel * inner, &sum, sizeof sum);                                                           \
         }                                                                                                            \
     }                                                                                                                \
     static inline void T##_blocks(                                                                                   \
         const T *src, const int32_t *windows, const uint8_t *lanes, const T *weights, ptrdiff_t step,                \
         ptrdiff_t width, ptrdiff_t inner, T *dst, ptrdiff_t begin, ptrdiff_t last, ptrdiff_t pixels,                 \
-        ptrdiff_t count)                                                                                             \
+        ptrdiff_t count, int masked)                                                                                 \
     {                                                                                                                \
-        if (width == 2 && inner == 1)                                                                                \
-            T##_blocks_of(src, windows, lanes, weights, step, 2, 1, dst, begin, last, pixels, count);                \
+        if (masked && width == 1)                                                                                    \
+            T##_blocks_of(src, windows, lanes, weights, step, 1, inner, dst, begin, last, pixels, count, 1);         \
+        else if (masked && width == 2)                                                                               \
+            T##_blocks_of(src, windows, lanes, weights, step, 2, inner, dst, begin, last, pixels, count, 1);         \
+        else if (masked)                                                                                             \
+            T##_blocks_of(src, windows, lanes, weights, step, width, inner, dst, begin, last, pixels, count, 1);     \
+        else if (width == 2 && inner == 1)                                                                           \
+            T##_blocks_of(src, windows, lanes, weights, step, 2, 1, dst, begin, last, pixels, count, 0);             \
         else if (width == 2)                                                                                         \
-            T##_blocks_of(src, windows, lanes, weights, step, 2, inner, dst, begin, last, pixels, count);            \
+            T##_blocks_of(src, windows, lanes, weights, step, 2, inner, dst, begin, last, pixels, count, 0);         \
         else if (width == 4)                                                                                         \
-            T##_blocks_of(src, windows, lanes, weights, step, 4, inner, dst, begin, last, pixels, count);            \
+            T##_blocks_of(src, windows, lanes, weights, step, 4, inner, dst, begin, last, pixels, count, 0);         \
         else                                                                                                         \
-            T##_blocks_of(src, windows, lanes, weights, step, width, inner, dst, begin, last, pixels, count);        \
+            T##_blocks_of(src, windows, lanes, weights, step, width, inner, dst, begin, last, pixels, count, 0);     \
     }
 #define IMGOPS_NO_BLOCKS(T)                                                                                          \
     static inline void T##_blocks(                                                                                   \
         const T *src, const int32_t *windows, const uint8_t *lanes, const T *weights, ptrdiff_t step,                \
         ptrdiff_t width, ptrdiff_t inner, T *dst, ptrdiff_t begin, ptrdiff_t last, ptrdiff_t pixels,                 \
-        ptrdiff_t count)                                                                                             \
+        ptrdiff_t count, int masked)                                                                                 \
     {                                                                                                                \
         (void)src, (void)windows, (void)lanes, (void)weights, (void)step, (void)width, (void)inner, (void)dst;       \
-        (void)begin, (void)last, (void)pixels, (void)count;                                                          \
+        (void)begin, (void)last, (void)pixels, (void)count, (void)masked;                                            \
     }
 
 #if defined(__AVX512BW__)
-IMGOPS_BLOCKS(float)
-IMGOPS_BLOCKS(double)
-IMGOPS_BLOCKS(fixed)
+IMGOPS_BLOCKS(float, INT32_MIN)
+IMGOPS_BLOCKS(double, INT64_MIN)
+IMGOPS_BLOCKS(fixed, 0)
 #elif defined(__AVX2__)
-IMGOPS_BLOCKS(float)
-IMGOPS_BLOCKS(fixed)
+IMGOPS_BLOCKS(float, INT32_MIN)
+IMGOPS_BLOCKS(fixed, 0)
 IMGOPS_NO_BLOCKS(double)
 #else
 IMGOPS_NO_BLOCKS(float)

@@ -49,17 +49,17 @@ cdef extern from "_lines.h" nogil:
     void float_blocks(
         const float* src, const int32_t* windows, const uint8_t* lanes, const float* weights, Py_ssize_t step,
         Py_ssize_t width, Py_ssize_t inner, float* dst, Py_ssize_t begin, Py_ssize_t last,
-        Py_ssize_t pixels, Py_ssize_t count
+        Py_ssize_t pixels, Py_ssize_t count, bint masked
     )
     void double_blocks(
         const double* src, const int32_t* windows, const uint8_t* lanes, const double* weights, Py_ssize_t step,
         Py_ssize_t width, Py_ssize_t inner, double* dst, Py_ssize_t begin, Py_ssize_t last,
-        Py_ssize_t pixels, Py_ssize_t count
+        Py_ssize_t pixels, Py_ssize_t count, bint masked
     )
     void fixed_blocks(
         const fixed* src, const int32_t* windows, const uint8_t* lanes, const fixed* weights, Py_ssize_t step,
         Py_ssize_t width, Py_ssize_t inner, fixed* dst, Py_ssize_t begin, Py_ssize_t last,
-        Py_ssize_t pixels, Py_ssize_t count
+        Py_ssize_t pixels, Py_ssize_t count, bint masked
     )
     void float_blend(const void** rows, const float* weights, int count, float* dst, Py_ssize_t length, bint more)
     void float_blend_word8(const void** rows, const float* weights, int count, float* dst, Py_ssize_t length, bint more)
@@ -239,6 +239,7 @@ cdef struct Workspace:
     Py_ssize_t block_begin
     Py_ssize_t block_end
     Py_ssize_t last_block
+    bint masked_blocks
     int64_t tags[MAX_RING]
     Py_ssize_t tile_begin
     Py_ssize_t tile_end
@@ -359,17 +360,17 @@ cdef inline void blocks_line(
     if accumulator is float:
         float_blocks(
             src, work.windows, work.lanes, weights, step, cols.width, inner, dst, begin, last,
-            float_lanes_of_block // inner, work.blocks,
+            float_lanes_of_block // inner, work.blocks, work.masked_blocks,
         )
     elif accumulator is double:
         double_blocks(
             src, work.windows, work.lanes, weights, step, cols.width, inner, dst, begin, last,
-            double_lanes_of_block // inner, work.blocks,
+            double_lanes_of_block // inner, work.blocks, work.masked_blocks,
         )
     else:
         fixed_blocks(
             src, work.windows, work.lanes, weights, step, cols.width, inner, dst, begin, last,
-            fixed_lanes_of_block // inner, work.blocks,
+            fixed_lanes_of_block // inner, work.blocks, work.masked_blocks,
         )
 
 
@@ -396,11 +397,14 @@ cdef inline void padded_line(
     cdef Py_ssize_t count = work.tile_end - work.tile_begin
     cdef Py_ssize_t core_begin = min(max(cols.core_begin - work.tile_begin, 0), count)
     cdef Py_ssize_t core_end = min(max(cols.core_end - work.tile_begin, core_begin), count)
+    if work.masked_blocks:
+        core_begin = core_end = 0
     single_pixels(cols, work, src, dst, 0, core_begin, inner, True)
     if work.blocks:
         # The last block may write into the pixel after it, which comes next.
         blocks_line(cols, work, src, dst, inner)
         core_begin = work.block_end
+        core_end = max(core_begin, core_end)
     single_pixels(cols, work, src, dst, core_begin, core_end, inner, False)
     single_pixels(cols, work, src, dst, core_end, count, inner, True)
 
@@ -434,20 +438,31 @@ cdef inline void uneven_line(
                     y[c] += weight * x[t * inner + c]
 
 
+cdef inline void clear_empty(
+    const Job* job, const Workspace* work, accumulator* dst, Py_ssize_t begin, Py_ssize_t end
+) noexcept nogil:
+    """The outputs without taps among the pixels begin..end."""
+    cdef Py_ssize_t j, c
+    for j in range(begin, end):
+        if job.cols.counts[work.tile_begin + j] == 0:
+            for c in range(job.inner):
+                dst[j * job.inner + c] = 0
+
+
 cdef inline void cols_line(
     const Job* job, const Workspace* work, const accumulator* src, accumulator* dst
 ) noexcept nogil:
     """One row through the table of cols; src begins at the tile's first input."""
-    cdef Py_ssize_t j, c
+    cdef Py_ssize_t count = work.tile_end - work.tile_begin
     if job.cols.width == 0 or job.inner > 4:
         uneven_line(&job.cols, work, src, dst, job.inner)
         return
     padded_line(&job.cols, work, src, dst, job.inner)
     if job.cols.has_empty:
-        for j in range(work.tile_begin, work.tile_end):
-            if job.cols.counts[j] == 0:
-                for c in range(job.inner):
-                    dst[(j - work.tile_begin) * job.inner + c] = 0
+        # Masked blocks have seen to their own.
+        clear_empty(job, work, dst, 0, work.block_begin if work.masked_blocks else count)
+        if work.masked_blocks:
+            clear_empty(job, work, dst, work.block_end, count)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -710,10 +725,14 @@ cdef inline void plan_blocks(const Job* job, Workspace* work, accumulator* tag) 
     cdef Py_ssize_t count = work.tile_end - work.tile_begin
     cdef Py_ssize_t begin = min(max(job.cols.core_begin - work.tile_begin, 0), count)
     cdef Py_ssize_t end = min(max(job.cols.core_end - work.tile_begin, begin), count)
+    # Zeros all over, as in gradients of reductions.
+    cdef bint masked = end - begin < count // 2
     cdef Py_ssize_t last_window = (work.input_end - work.input_begin - job.cols.width + 1) * inner - 2 * size
+    cdef Py_ssize_t blocks, block, pixel, last, k, c, place
+    if masked:
+        begin, end = 0, count
     # Where a whole register may still be stored.
-    cdef Py_ssize_t last = min(end - pixels, (count * inner - size) // inner)
-    cdef Py_ssize_t blocks, block, pixel, k, c, place
+    last = min(end - pixels, (count * inner - size) // inner)
     if last < begin or last_window < 0:
         return
     blocks = (last - begin + pixels - 1) // pixels + 1
@@ -732,6 +751,7 @@ cdef inline void plan_blocks(const Job* job, Workspace* work, accumulator* tag) 
     work.block_begin = begin
     work.block_end = last + pixels
     work.last_block = last
+    work.masked_blocks = masked
 
 
 cdef inline void enter_tile(const Job* job, Workspace* work, Py_ssize_t tile, accumulator* tag) noexcept nogil:
@@ -740,6 +760,7 @@ cdef inline void enter_tile(const Job* job, Workspace* work, Py_ssize_t tile, ac
     work.tile_end = min(work.tile_begin + job.tile, job.cols.output_length)
     input_range(&job.cols, work.tile_begin, work.tile_end, &work.input_begin, &work.input_end)
     work.blocks = 0
+    work.masked_blocks = False
     if job.cols.mapped and job.cols.width:
         for j in range(work.tile_begin, work.tile_end):
             work.relative[j - work.tile_begin] = <int32_t>(

@@ -140,6 +140,25 @@ def test_blocks_read_no_tap_of_weight_zero(dtype, channels):
         assert np.isfinite(y[:, 3:-3]).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("lengths", [(97, 48), (96, 48), (95, 37), (97, 90), (97, 96), (96, 24), (33, 31), (17, 5)])
+def test_gradients_with_zero_weights_all_over_are_the_definition(mode, dtype, channels, lengths):
+    # Inputs that no output read, and taps that the neighbours do not have: zeros in the middle of a table.
+    length, read = lengths
+    g = noise((9, read, channels), dtype, seed=read)
+    g[1, read // 2], g[2, 0], g[3, -1], g[4], g[5, 1] = np.nan, np.inf, -np.inf, -0.0, -0.0
+    actual = imgops.resample_grad(g, (length,), mode=mode, axes=1)
+    # One row at a time goes by the plain line.
+    rows = [imgops.resample_grad(row, (length,), mode=mode, axes=0) for row in g]
+    np.testing.assert_array_equal(actual, np.stack(rows))
+    np.testing.assert_array_equal(np.signbit(actual[4:6]), np.signbit(rows[4:6]))
+    expected = reference.resample_grad(g, (length,), mode=mode, axes=1)
+    tolerance = 16 * np.finfo(dtype).eps
+    np.testing.assert_allclose(actual, expected, tolerance, tolerance)
+
+
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 def test_blocks_write_nothing_beside_their_row(channels):
     x = noise((8, 50, channels), np.float32)
