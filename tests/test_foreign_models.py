@@ -393,6 +393,7 @@ def test_a_residual_of_luma_by_its_metadata():
         ({"halo": "999"}, "at most 256; got 999"),
         ({"halo": "-1"}, "got '2' and '-1'"),
         ({"scale": "99"}, "from 1 to 16; got 99"),
+        ({"rotations": "3"}, "1, 2 or 4; got '3'"),
     ],
 )
 def test_metadata_that_does_not_fit_the_graph(metadata, text):

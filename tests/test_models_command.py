@@ -136,6 +136,7 @@ def test_the_text_tells_what_is_peculiar():
         "minimum": 16,
         "halo": None,
         "padding": "valid",
+        "rotations": 4,
         "parameters": 1234,
         "bytes": 5678,
         "operators": {"Conv": 3},
@@ -143,6 +144,7 @@ def test_the_text_tells_what_is_peculiar():
     }
     text = "\n".join(describe.checked_text(facts))
     assert "black 0 to white 255" in text
+    assert "the mean of 4 rotations" in text
     assert "sides that are multiples of 4, at least 16 pixels a side" in text
     assert "unknown, so that only the whole picture will do" in text
     assert "the picture's edge, repeated" in text

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import imgops
 from imgops.sr import Upscaler, graph
 
 pytest.importorskip("torch", reason="the trainer needs torch")
@@ -28,14 +27,15 @@ def trained(tmp_path_factory):
         Image.fromarray(blocks).save(folder / f"{index}.png")
     command = [sys.executable, TOOL, "--images", folder, "--validate", folder, "--scale", "3", "--channels", "4"]
     command += ["--layers", "2", "--expand", "6", "--steps", "12", "--batch", "2", "--patch", "20", "--rate", "0.02"]
+    command += ["--rotations", "4"]
     subprocess.run([*command, "--output", folder / "tiny_x3"], check=True, capture_output=True)
     return folder / "tiny_x3.onnx"
 
 
 def test_the_file_says_what_it_is_and_stays_small(trained):
     read = graph.read_graph(trained)
-    facts = {key: read.metadata[f"imgops.{key}"] for key in ("kind", "scale", "halo", "skip")}
-    assert facts == {"kind": "luma residual", "scale": "3", "halo": "4", "skip": "linear"}
+    facts = {key: read.metadata[f"imgops.{key}"] for key in ("kind", "scale", "halo", "skip", "rotations")}
+    assert facts == {"kind": "luma residual", "scale": "3", "halo": "4", "skip": "linear", "rotations": "4"}
     assert {node.op for node in read.nodes} == {"Cast", "Mul", "Conv", "Relu"}
     assert json.loads(trained.with_suffix(".json").read_text())["log"][-1]["step"] >= 12
 
@@ -51,12 +51,13 @@ def test_upscaler_gives_what_the_trainer_measured(trained):
     small = np.random.default_rng(0).integers(0, 256, (11, 13, 3), np.uint8)
     padded = np.pad(tool.planes(small, False), ((0, 0), (4, 4), (4, 4)), mode="edge")
     with torch.no_grad():
-        depth = body(torch.from_numpy(padded)[None], kernels=body.kernels(rounding=True)).numpy()
-    assert np.abs(depth).max() > 1e-3
-    residual = imgops.depth_to_space(depth, 3, data_format="NCHW")[0]
-    expected = tool.quantised(tool.enlarge(tool.planes(small, True), 3, "linear") + residual)
-    made = Upscaler(str(trained))(small)
-    assert np.abs(made.astype(int) - expected).max() <= 1
+        single, residual = (tool.residual(body, body.kernels(rounding=True), padded, count) for count in (1, 4))
+    made = Upscaler(str(trained))(np.float32(small) / 255).transpose(2, 0, 1)
+    skip = tool.enlarge(tool.planes(small, True), 3, "linear")
+    np.testing.assert_allclose(made, np.clip(skip + residual, 0, 1), rtol=0, atol=1e-5)
+    # A residual there is, and the mean is that of four different ones.
+    assert np.abs(made - np.clip(skip, 0, 1)).max() > 1e-3
+    assert np.abs(made - np.clip(skip + single, 0, 1)).max() > 1e-4
 
 
 @pytest.mark.parametrize("value", [0, 1, 97, 254, 255])

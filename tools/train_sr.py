@@ -10,6 +10,9 @@ It is a stack of valid 3 x 3 convolutions with ReLU. Two properties are built in
 layer sum to zero, so the answer does not depend on the brightness, and the answer to a constant picture is subtracted
 from the last bias. So a flat picture gets a zero residual, in every phase of the enlargement, whatever the weights.
 
+With ``--rotations`` the answer is the mean over rotations of the picture, in the file's use and where it is measured;
+the weights do not depend on it.
+
 Kernels of all layers but the first are int8 in the file, with one step for each output channel; the last part of the
 learning rounds them so, and the gradient passes the rounding unchanged. Most of it runs in bfloat16, that part in
 float32.
@@ -48,6 +51,7 @@ def arguments():
     parser.add_argument("--expand", type=int, default=0, help="width of a layer while it learns; 0: as it ends")
     parser.add_argument("--carry", action="store_true", help="add the first layer's features before the last layer")
     parser.add_argument("--colours", action="store_true", help="RGB in and out, not luma, to compare: writes no .onnx")
+    parser.add_argument("--rotations", type=int, default=1, choices=(1, 2, 4), help="whose residuals' mean is added")
     parser.add_argument("--skip", default="linear", choices=("linear", "cubic"))
     parser.add_argument("--steps", type=int, default=100_000)
     parser.add_argument(
@@ -111,7 +115,7 @@ class Layer(nn.Module):
 class Body(nn.Module):
     def __init__(self, scale, channels, layers, first=3, last=3, expand=0, carry=False, colours=False):
         super().__init__()
-        self.carry = carry
+        self.scale, self.carry = scale, carry
         planes = 3 if colours else 1
         self.first = Layer(planes, channels, first, expand, False)
         self.middle = nn.ModuleList(Layer(channels, channels, 3, expand, True) for _ in range(layers))
@@ -223,23 +227,33 @@ def quantised(picture):
     return np.rint(np.clip(picture, 0, 1) * 255).astype(np.uint8).transpose(1, 2, 0)
 
 
+def residual(body, kernels, small, rotations):
+    """What a body adds to planes (C, H, W) with a halo: the mean over rotations of the picture, turned back."""
+    answers = []
+    for turns in range(0, 4, 4 // rotations):
+        turned_small = np.ascontiguousarray(turned(small, turns))
+        depth = body(torch.from_numpy(turned_small)[None], kernels=kernels).numpy()
+        answer = imgops.depth_to_space(depth, body.scale, data_format="NCHW", mode="CRD")[0]
+        answers.append(np.rot90(answer, -turns, (1, 2)))
+    return np.mean(answers, 0)
+
+
 @torch.no_grad()
-def validate(body, pairs, scale, skip, colours):
+def validate(body, pairs, scale, skip, colours, rotations):
     """Mean Y-PSNR, the mean gain over cubic and the least gain, in dB."""
     values, gains, kernels = [], [], body.kernels(rounding=True)
     for large, small in pairs:
         colour = planes(small, True)
         padded = np.pad(planes(small, colours), ((0, 0), (body.halo,) * 2, (body.halo,) * 2), mode="edge")
-        depth = body(torch.from_numpy(padded)[None], kernels=kernels).numpy()
-        residual = imgops.depth_to_space(depth, scale, data_format="NCHW", mode="CRD")[0]
-        values.append(psnr(quantised(enlarge(colour, scale, skip) + residual), large, scale))
+        made = enlarge(colour, scale, skip) + residual(body, kernels, padded, rotations)
+        values.append(psnr(quantised(made), large, scale))
         size = large.shape[1], large.shape[0]
         cubic = np.asarray(Image.fromarray(small).resize(size, Image.Resampling.BICUBIC))
         gains.append(values[-1] - psnr(cubic, large, scale))
     return {"psnr": np.mean(values), "gain": np.mean(gains), "least_gain": np.min(gains)}
 
 
-def write_onnx(body, path, scale, skip):
+def write_onnx(body, path, skip, rotations):
     """The collapsed body: valid convolutions; all kernels but the first are int8 with a step for each output."""
     import onnx
     from onnx import TensorProto, helper, numpy_helper
@@ -277,15 +291,16 @@ def write_onnx(body, path, scale, skip):
             nodes.append(helper.make_node("Relu", [result], [value]))
             start = start or value
     free = [helper.make_tensor_value_info("luma", TensorProto.FLOAT, [1, 1, "padded height", "padded width"])]
-    out = [helper.make_tensor_value_info("residual", TensorProto.FLOAT, [1, scale**2, "height", "width"])]
+    out = [helper.make_tensor_value_info("residual", TensorProto.FLOAT, [1, body.scale**2, "height", "width"])]
     graph = helper.make_graph(nodes, path.stem, free, out, initializers)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8, producer_name="imgops")
     facts = {
         "kind": "luma residual",
         "name": path.stem,
-        "scale": scale,
+        "scale": body.scale,
         "halo": body.halo,
         "skip": skip,
+        "rotations": rotations,
         "license": "BSD-3-Clause",
     }
     helper.set_model_props(model, {f"imgops.{key}": str(fact) for key, fact in facts.items()})
@@ -323,13 +338,13 @@ def main():
             "rate": optimiser.param_groups[0]["lr"],
         } | {
             key: round(float(value), 4)
-            for key, value in validate(average, pairs, scale, options.skip, options.colours).items()
+            for key, value in validate(average, pairs, scale, options.skip, options.colours, options.rotations).items()
         }
         log.append(line)
         print(json.dumps(line), flush=True)
         torch.save(average.state_dict(), options.output.with_suffix(".pt"))
         if not options.colours:
-            write_onnx(average, options.output.with_suffix(".onnx"), scale, options.skip)
+            write_onnx(average, options.output.with_suffix(".onnx"), options.skip, options.rotations)
         facts = {key: str(value) for key, value in vars(options).items()} | {"parameters": count, "log": log}
         options.output.with_suffix(".json").write_text(json.dumps(facts, indent=1) + "\n")
 

@@ -4,6 +4,10 @@ What such a file says of itself stands in its metadata_props: ``imgops.kind`` is
 factor, ``imgops.halo`` how many input pixels beside a part its residual reads, ``imgops.skip`` the mode of the picture
 that the residual is added to. Its input has (1, 1, H + 2 halo, W + 2 halo), luma of 0 to 1; its output has
 (1, scale**2, H, W), the depth of a depth_to_space.
+
+``imgops.rotations``, 1 where it is not there, 2 or 4: the residual is the mean of those of so many rotations of the
+picture, turned back (geometric self-ensemble; Timofte, Rothe and Van Gool, Seven ways to improve example-based single
+image super resolution, 2016).
 """
 
 import functools
@@ -43,10 +47,10 @@ class LumaResidual:
 
     window, step, multiple, minimum, takes_alpha = None, 1, 1, 1, False
 
-    def __init__(self, model, name, scale, halo, skip):
+    def __init__(self, model, name, scale, halo, skip, rotations):
         graph = read_graph(model)
         self.scale, self.halo, self.inset = scale, halo, halo
-        self._name, self._skip = name, skip
+        self._name, self._skip, self._rotations = name, skip, rotations
         self.engine = Engine(model, name, graph)
         self.pixel_bytes = network_bytes(graph, scale)
 
@@ -58,16 +62,25 @@ class LumaResidual:
         luma = np.tensordot(np.asarray(weights, np.float32) / np.float32(white), planes, 1)
         # NaN stays where the picture has it, instead of all around.
         np.nan_to_num(luma, copy=False, nan=0)
-        residual = self.engine.run(luma[None, None], threads)
-        height, width = (length - 2 * self.inset for length in luma.shape)
-        _checks.sr_result(self._name, (1, self.scale**2, height, width), residual)
-        residual = depth_to_space(residual, self.scale, data_format="NCHW", num_threads=1)[0, 0]
+        residual = self._residual(luma, threads)
         residual *= np.float32(white)
         result = enlarged_by_resample(planes, self._skip, self.scale, self.inset)
         for plane, gain in zip(result, gains, strict=True):
             if gain:
                 plane += residual
         return result
+
+    def _residual(self, luma, threads):
+        """(scale h, scale w) of a luma (h + 2 inset, w + 2 inset)."""
+        total = np.float32(0)
+        for turns in range(0, 4, 4 // self._rotations):
+            turned = np.ascontiguousarray(np.rot90(luma, turns))
+            depth = self.engine.run(turned[None, None], threads)
+            height, width = (length - 2 * self.inset for length in turned.shape)
+            _checks.sr_result(self._name, (1, self.scale**2, height, width), depth)
+            residual = depth_to_space(depth, self.scale, data_format="NCHW", num_threads=1)[0, 0]
+            total = total + np.rot90(residual, -turns)
+        return total / np.float32(self._rotations)
 
 
 @functools.lru_cache(8)
@@ -76,7 +89,8 @@ def embedded(name, scale):
     file = f"{name}_x{scale}.onnx"
     data = resources.files("imgops.sr").joinpath("models", file).read_bytes()
     facts = read_graph(data).metadata
-    return LumaResidual(data, file, scale, int(facts["imgops.halo"]), facts["imgops.skip"])
+    rotations = int(facts.get("imgops.rotations", 1))
+    return LumaResidual(data, file, scale, int(facts["imgops.halo"]), facts["imgops.skip"], rotations)
 
 
 def network_bytes(graph, scale):

@@ -10,7 +10,7 @@ from .graph import read_graph
 
 
 def embedded():
-    """Facts of every embedded model, a dict each: grade, scale, parameters, bytes, halo, skip, license.
+    """Facts of every embedded model, a dict each: grade, scale, parameters, bytes, halo, skip, rotations, license.
 
     Examples
     --------
@@ -32,20 +32,22 @@ def _embedded(grade, scale):
         "bytes": len(data),
         "halo": int(metadata["halo"]),
         "skip": metadata.get("skip"),
+        "rotations": int(metadata.get("rotations", 1)),
         "license": metadata.get("license"),
     }
 
 
 def embedded_text():
     """Lines of the table of `embedded`, and one about what runs them."""
-    rows = [("model", "scale", "parameters", "bytes", "reads around", "added to")]
+    rows = [("model", "scale", "parameters", "bytes", "reads around", "rotations", "added to")]
     for facts in embedded():
-        numbers = (f"{facts['parameters']:,}", f"{facts['bytes']:,}", f"{facts['halo']} pixels", facts["skip"])
-        rows.append((facts["grade"], f"x{facts['scale']}", *numbers))
+        numbers = [f"{facts[key]:,}" for key in ("parameters", "bytes")]
+        numbers += [f"{facts['halo']} pixels", str(facts["rotations"])]
+        rows.append((facts["grade"], f"x{facts['scale']}", *numbers, facts["skip"]))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = enumerate(zip(row, widths, strict=True))
-        aligned = (word.rjust(width) if 2 <= index <= 4 else word.ljust(width) for index, (word, width) in cells)
+        aligned = (word.rjust(width) if 2 <= index <= 5 else word.ljust(width) for index, (word, width) in cells)
         yield "  ".join(aligned).rstrip()
     runtime = engine.onnxruntime()
     yield ""
@@ -89,6 +91,8 @@ def checked_text(facts):
         sides.append(f"sides that are multiples of {facts['multiple']}")
     if facts["minimum"] > facts["multiple"]:
         sides.append(f"at least {facts['minimum']} pixels a side")
+    if facts["rotations"] > 1:
+        kind += f", the mean of {facts['rotations']} rotations"
     around = "unknown, so that only the whole picture will do" if facts["halo"] is None else f"{facts['halo']} pixels"
     lines = {
         "takes": f"{kind}, {facts['layout']}, {facts['dtype']}, black {facts['value_range'][0]:g} to white "

@@ -66,6 +66,8 @@ class ModelSpec:
         "picture", or "luma residual": the output, depth for depth_to_space, is added to a picture enlarged by `skip`.
     skip : str or None
         Mode of `imgops.resample` for a residual.
+    rotations : int
+        1, 2 or 4: a residual is the mean of those of so many rotations of the picture.
     multiple : int
         Height and width of the input must be multiples of this.
     minimum : int
@@ -91,6 +93,7 @@ class ModelSpec:
     name: str = ""
     kind: str = "picture"
     skip: str | None = None
+    rotations: int = 1
     multiple: int = 1
     minimum: int = 1
     step: int = 1
@@ -298,11 +301,14 @@ class _Look:
         """The spec of a network of imgops's own kind, whose metadata says what it is."""
         metadata = self._graph.metadata
         kind, skip = metadata["imgops.kind"], metadata.get("imgops.skip")
+        rotations = metadata.get("imgops.rotations", "1")
         numbers = [metadata.get(f"imgops.{key}", "") for key in ("scale", "halo")]
         if kind != "luma residual" or skip not in ("nearest", "linear", "cubic"):
             self._refuse("metadata must name a kind of model that is known", f"kind {kind!r} with skip {skip!r}")
         if not all(text.isascii() and text.isdecimal() and len(text) < 4 for text in numbers):
             self._refuse("metadata must have scale and halo", f"{numbers[0]!r} and {numbers[1]!r}")
+        if rotations not in ("1", "2", "4"):
+            self._refuse("metadata's rotations must be 1, 2 or 4", repr(rotations))
         scale, halo = map(int, numbers)
         if not 1 <= scale <= MAX_SCALE:
             self._refuse(f"a model's scale must be from 1 to {MAX_SCALE}", scale)
@@ -311,7 +317,7 @@ class _Look:
             shows = "" if found is None else f" for a graph that shows {found.lost}"
             self._refuse(f"a model's halo must be that of its graph, at most {_MAX_HALO}", f"{halo}{shows}")
         spec = self._spec(data, metadata.get("imgops.name") or name, "luma", "NCHW")
-        spec.update(scale=scale, halo=halo, padding="valid", kind=kind, skip=skip)
+        spec.update(scale=scale, halo=halo, padding="valid", kind=kind, skip=skip, rotations=int(rotations))
         trial = _trial(data, self._source)
         if trial is not None:
             try:

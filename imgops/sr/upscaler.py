@@ -155,7 +155,7 @@ def _loaded(path, _modified, _size):
 
     spec = foreign.load_model(path)
     if spec.kind == "luma residual":
-        return bodies.LumaResidual(spec.model_bytes, spec.name, spec.scale, spec.halo, spec.skip)
+        return bodies.LumaResidual(spec.model_bytes, spec.name, spec.scale, spec.halo, spec.skip, spec.rotations)
     if engine.onnxruntime() is None:
         _checks.needs_onnxruntime(path)
     return foreign_networks.ForeignNetwork(spec)
