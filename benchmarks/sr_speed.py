@@ -1,11 +1,12 @@
-"""Speed and memory of super-resolution: 1080p to 4K by the embedded models, beside the same networks in torch.
+"""Speed and memory of super-resolution: to 4K by the embedded models, beside the same networks in torch.
 
-    python benchmarks/sr_speed.py [--size 1920x1080] [--turns 5] [--threads 2] [--tiles] [--memory]
+    python benchmarks/sr_speed.py [--scale 2] [--size 3840x2160] [--turns 5] [--threads 2] [--tiles] [--memory]
 
-torch gets the same work: uint8 RGB in, luma, convolutions, pixel_shuffle, interpolate, sum, clip and round, uint8 RGB
-out; eager, in inference mode, of the whole picture. All take turns in one process; medians and least are seconds that
-pass, CPU the least seconds of all cores together, which other programs disturb less. --tiles compares sides of tiles,
---memory enlarges 12 megapixels by 2 in a process of its own and tells its peak.
+torch gets the same work: uint8 RGB in, luma, convolutions, pixel_shuffle, rotations, interpolate, sum, clip and round,
+uint8 RGB out; eager, in inference mode, of the whole picture. All take turns in one process; medians and least are
+seconds that pass, CPU the least seconds of all cores together, which other programs disturb less. --size is that of the
+enlarged picture, --tiles compares sides of tiles, --memory enlarges 12 megapixels by 2 in a process of its own and
+tells its peak.
 """
 
 import argparse
@@ -22,7 +23,6 @@ import imgops
 from imgops.sr import Upscaler, engine
 from imgops.sr.graph import read_graph
 
-SCALE = 2
 MEMORY = """
 import sys, time
 import numpy as np
@@ -46,15 +46,16 @@ def picture(width, height):
     return np.clip(np.stack(planes, -1) + noise, 0, 255).astype(np.uint8)
 
 
-def in_torch(grade, threads):
+def in_torch(grade, scale, threads):
     """The same network as a function on (H, W, 3) uint8 arrays."""
     import torch
     from torch.nn import functional
 
     torch.set_num_threads(threads)
-    data = resources.files("imgops.sr").joinpath("models", f"{grade}_x{SCALE}.onnx").read_bytes()
+    data = resources.files("imgops.sr").joinpath("models", f"{grade}_x{scale}.onnx").read_bytes()
     graph = read_graph(data)
     halo = int(graph.metadata["imgops.halo"])
+    rotations = int(graph.metadata.get("imgops.rotations", 1))
     mode = {"linear": "bilinear", "cubic": "bicubic"}[graph.metadata["imgops.skip"]]
     constants = {name: torch.from_numpy(np.array(value)) for name, value in graph.initializers.items()}
     steps = []
@@ -89,9 +90,13 @@ def in_torch(grade, threads):
     def upscale(pixels):
         colours = torch.from_numpy(pixels).permute(2, 0, 1)[None].float()
         grey = torch.einsum("nchw,c->nhw", colours, luma)[:, None]
-        residual = functional.pixel_shuffle(body(functional.pad(grey, (halo,) * 4, mode="replicate")), SCALE)
-        enlarged = functional.interpolate(colours, scale_factor=SCALE, mode=mode)
-        made = (enlarged + 255 * residual).clamp_(0, 255).round_().to(torch.uint8)
+        padded = functional.pad(grey, (halo,) * 4, mode="replicate")
+        residual = 0
+        for turns in range(0, 4, 4 // rotations):
+            answer = functional.pixel_shuffle(body(padded.rot90(turns, (2, 3))), scale)
+            residual = residual + answer.rot90(-turns, (2, 3))
+        enlarged = functional.interpolate(colours, scale_factor=scale, mode=mode)
+        made = (enlarged + 255 / rotations * residual).clamp_(0, 255).round_().to(torch.uint8)
         return made[0].permute(1, 2, 0).contiguous().numpy()
 
     return upscale
@@ -110,14 +115,14 @@ def in_turns(calls, pixels, turns):
     return {name: (statistics.median(seconds[name]), min(seconds[name]), min(cores[name])) for name in calls}
 
 
-def compare(pixels, turns, threads):
+def compare(pixels, scale, turns, threads):
     height, width = pixels.shape[:2]
-    print(f"{width} x {height} to {SCALE * width} x {SCALE * height}, uint8 RGB, {threads} threads, seconds")
-    calls = {grade: Upscaler(grade, SCALE, num_threads=threads) for grade in ("fast", "best")}
-    calls["linear"] = lambda x: imgops.resample(x, scale=SCALE, num_threads=threads)
+    print(f"{width} x {height} to {scale * width} x {scale * height}, uint8 RGB, {threads} threads, seconds")
+    calls = {grade: Upscaler(grade, scale, num_threads=threads) for grade in ("fast", "best")}
+    calls["linear"] = lambda x: imgops.resample(x, scale=scale, num_threads=threads)
     try:
         for grade in ("fast", "best"):
-            calls[f"{grade}, torch"] = in_torch(grade, threads)
+            calls[f"{grade}, torch"] = in_torch(grade, scale, threads)
             difference = np.abs(calls[grade](pixels).astype(int) - calls[f"{grade}, torch"](pixels)).max()
             print(f"{grade}: largest difference from torch {difference}")
     except ImportError:
@@ -127,12 +132,12 @@ def compare(pixels, turns, threads):
         print(f"{name:<16}" + "".join(f"{value:9.3f}" for value in times))
 
 
-def compare_tiles(pixels, turns, threads):
+def compare_tiles(pixels, scale, turns, threads):
     print("\nsides of tiles, threads in tiles in parallel")
     for grade in ("fast", "best"):
         sides = (64, 96, 128, 192, 256, 384, 512, 1024)
-        calls = {side: Upscaler(grade, SCALE, tile=side, num_threads=threads) for side in sides}
-        calls[f"one tile, {threads} threads inside"] = Upscaler(grade, SCALE, tile=10**6, num_threads=threads)
+        calls = {side: Upscaler(grade, scale, tile=side, num_threads=threads) for side in sides}
+        calls[f"one tile, {threads} threads inside"] = Upscaler(grade, scale, tile=10**6, num_threads=threads)
         for name, times in in_turns(calls, pixels, turns).items():
             print(f"{grade:<6}{name!s:<30}" + "".join(f"{value:9.3f}" for value in times))
 
@@ -147,18 +152,19 @@ def tell_memory():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", default="1920x1080", metavar="WxH")
+    parser.add_argument("--scale", type=int, default=2, choices=(2, 3, 4))
+    parser.add_argument("--size", default="3840x2160", metavar="WxH", help="of the enlarged picture")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--threads", type=int, default=imgops.get_num_threads())
     parser.add_argument("--tiles", action="store_true")
     parser.add_argument("--memory", action="store_true")
     options = parser.parse_args()
     print(engine.slower_notice() or f"ONNX Runtime {engine.onnxruntime().__version__}")
-    pixels = picture(*map(int, options.size.split("x")))
-    compare(pixels, options.turns, options.threads)
+    pixels = picture(*(int(side) // options.scale for side in options.size.split("x")))
+    compare(pixels, options.scale, options.turns, options.threads)
     print(f"peak of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB")
     if options.tiles:
-        compare_tiles(pixels, options.turns, options.threads)
+        compare_tiles(pixels, options.scale, options.turns, options.threads)
     if options.memory:
         tell_memory()
 
