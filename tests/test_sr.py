@@ -109,8 +109,12 @@ def expected(pixels, grade, scale):
     halo, skip = int(model.metadata["imgops.halo"]), model.metadata["imgops.skip"]
     values = pixels.astype(np.float64) / white(pixels.dtype)
     luma = values @ LUMA if values.ndim == 3 else values
-    depth = evaluated(model, np.pad(luma, halo, mode="edge")[None])
-    residual = reference.depth_to_space(depth[None], scale, data_format="NCHW")[0, 0]
+    rotations = int(model.metadata.get("imgops.rotations", 1))
+    residual = np.zeros([scale * length for length in luma.shape])
+    for turns in range(0, 4, 4 // rotations):
+        depth = evaluated(model, np.pad(np.rot90(luma, turns), halo, mode="edge")[None])
+        answer = reference.depth_to_space(depth[None], scale, data_format="NCHW")[0, 0]
+        residual += np.rot90(answer, -turns) / rotations
     enlarged = reference.resample(values, scale=(scale, scale), axes=(0, 1), mode=skip)
     enlarged = enlarged + (residual[..., None] if values.ndim == 3 else residual)
     return np.clip(enlarged, 0, 1) * white(pixels.dtype)
