@@ -15,9 +15,15 @@ from _types cimport (
 )
 
 cdef extern from "_shuffles.h" nogil:
-    const int IMGOPS_HAS_SHUFFLES
+    Py_ssize_t block_bytes(int unit)
     void shuffle_blocks(
-        const char* src, char* dst, Py_ssize_t length, const Py_ssize_t* offsets, const uint8_t* controls, int windows
+        const char* src, char* dst, Py_ssize_t length, const Py_ssize_t* offsets, const uint8_t* controls, int windows,
+        int unit
+    )
+    const int IMGOPS_HAS_TRANSPOSES
+    void transpose_words(
+        const char* src, Py_ssize_t src_step, const Py_ssize_t* rows, Py_ssize_t row_count, char* dst,
+        Py_ssize_t dst_step, const Py_ssize_t* columns, Py_ssize_t column_count, Py_ssize_t count, Py_ssize_t size
     )
 
 cdef enum:
@@ -28,9 +34,11 @@ cdef enum:
     CHUNK = 256
     # Elements of a row from which on interleaving it pays.
     LONG_ROW = 16
-    # Bytes of a shuffled block and of each of its windows, and the most windows that a block may have.
-    BLOCK = 16
+    # The most lanes of a shuffled block, and the most windows that it may have.
+    MAX_LANES = 32
     MAX_WINDOWS = 8
+    # Bytes of a side of a transposed tile.
+    TILE = 16
     # Bytes of a line of picks, and lines of it, for which windows pay.
     MAX_PICKED = 1048576
     MIN_LINES = 8
@@ -44,6 +52,7 @@ cdef enum:
     DEINTERLEAVE = 3  # two axes: one contiguous row of src into several of dst
     PATTERNS = 4      # one axis of equal patterns, each contiguous in dst
     NUMBERS = 5       # one axis of numbers converted, or added to dst
+    TRANSPOSES = 6    # one axis of matrices whose rows are contiguous in src and whose columns are in dst
 
 cdef struct Move:
     const char* src
@@ -63,11 +72,15 @@ cdef struct Move:
     Py_ssize_t lines
     Py_ssize_t pattern
     Py_ssize_t offsets[PATTERN]
+    # Of transposes: `pattern` rows begin at offsets from the matrix in src, `column_count` columns at `columns` in dst.
+    Py_ssize_t columns[PATTERN]
+    Py_ssize_t column_count
     # Of picks and patterns, or NULL: the windows of one repeat of a line, see _shuffles.h. `whole` repeats go by them,
     # the rest of the line word by word.
     Py_ssize_t* window_offsets
     uint8_t* window_controls
     int windows
+    int unit
     Py_ssize_t repeat_bytes
     Py_ssize_t repeat_items
     Py_ssize_t whole
@@ -171,6 +184,91 @@ cdef inline bint plan_deinterleave(Move* move) noexcept nogil:
     return False
 
 
+cdef inline Py_ssize_t add_offsets(
+    Py_ssize_t* offsets, Py_ssize_t count, Py_ssize_t length, Py_ssize_t step
+) noexcept nogil:
+    """Append offsets of an axis around the axes that have `count` of them; how many there are then."""
+    cdef Py_ssize_t i, k
+    for i in range(1, length):
+        for k in range(count):
+            offsets[i * count + k] = offsets[k] + i * step
+    return count * length
+
+
+cdef inline int find_axis(const Move* move, int axes, Py_ssize_t src_step, Py_ssize_t most) noexcept nogil:
+    """The one of the first axes that has this step in src, no table and a length of no more than `most`, or -1."""
+    cdef int at
+    for at in range(axes):
+        if move.index[at] == NULL and move.src_step[at] == src_step and move.length[at] <= most:
+            return at
+    return -1
+
+
+cdef inline bint has_axis(const int* axes, int count, int axis) noexcept nogil:
+    cdef int i
+    for i in range(count):
+        if axes[i] == axis:
+            return True
+    return False
+
+
+cdef inline bint plan_transposes(Move* move) noexcept nogil:
+    """Fold the last axes, contiguous in dst, into rows and those that are contiguous in src into columns."""
+    cdef Py_ssize_t item = move.dst_item
+    cdef Py_ssize_t tile = TILE // item
+    cdef Py_ssize_t rows = 1
+    cdef Py_ssize_t columns = 1
+    cdef int column_axes[MOVE_AXES]
+    cdef int found = 0
+    cdef int line = move.rank - 1
+    cdef bint contiguous = True
+    cdef int at, i
+    if not IMGOPS_HAS_TRANSPOSES or not is_word(item):
+        return False
+    while (
+        line >= 0 and move.index[line] == NULL and move.dst_step[line] == rows * item
+        and move.src_step[line] != item and rows * move.length[line] <= PATTERN
+    ):
+        rows *= move.length[line]
+        line -= 1
+    at = find_axis(move, line + 1, item, PATTERN)
+    while at >= 0:
+        contiguous = contiguous and move.dst_step[at] == rows * columns * item
+        columns *= move.length[at]
+        column_axes[found] = at
+        found += 1
+        at = find_axis(move, line + 1, columns * item, PATTERN // columns)
+    # Tiles of which less than half is used do not pay, nor do a few of them by themselves.
+    if (
+        line + 1 == found or 2 * min(rows, tile) * min(columns, tile) < tile * tile
+        or rows * columns * item < TILE * TILE
+    ):
+        return False
+    at = line
+    while at >= 0 and has_axis(column_axes, found, at):
+        at -= 1
+    if move.index[at] != NULL or columns < tile and move.src_step[at] + columns * item < TILE or rows < tile and not (
+        contiguous and move.dst_step[at] == rows * columns * item
+    ):
+        return False
+    for i in range(tile):
+        move.offsets[i] = 0
+    move.columns[0] = 0
+    move.pattern = move.column_count = 1
+    while move.rank > line + 1:
+        at = move.rank - 1
+        move.pattern = add_offsets(move.offsets, move.pattern, move.length[at], move.src_step[at])
+        move.rank -= 1
+    for i in range(found):
+        at = column_axes[i]
+        move.column_count = add_offsets(move.columns, move.column_count, move.length[at], move.dst_step[at])
+    # From the last on, so that the axes before it keep their places.
+    for at in range(line, -1, -1):
+        if has_axis(column_axes, found, at):
+            remove_axis(move, at)
+    return True
+
+
 cdef inline bint plan_patterns(Move* move) noexcept nogil:
     """Fold the last axes, while they are contiguous in dst and small, into one pattern of offsets."""
     cdef int axes = 0
@@ -210,72 +308,78 @@ cdef inline void release_move(Move* move) noexcept nogil:
 
 
 cdef inline int place_windows(
-    const Py_ssize_t* places, Py_ssize_t highest, Py_ssize_t* offsets, uint8_t* controls
+    const Py_ssize_t* places, int lanes, Py_ssize_t window, Py_ssize_t latest, Py_ssize_t* offsets, uint8_t* controls
 ) noexcept nogil:
-    """Windows that hold the BLOCK bytes at `places`, none beyond the byte `highest`.
+    """Windows that hold the units at `places`, one per lane, none that begins after `latest`.
 
     Their number, MAX_WINDOWS + 1 if there are more; those that are not needed give nothing.
     """
-    cdef Py_ssize_t ascending[BLOCK]
-    cdef int lanes[BLOCK]
+    cdef Py_ssize_t ascending[MAX_LANES]
+    cdef int lane_of[MAX_LANES]
+    cdef int unit = <int>window // lanes
     cdef int lane, at
     cdef int windows = 0
-    for lane in range(BLOCK):
+    for lane in range(lanes):
         at = lane
         while at > 0 and ascending[at - 1] > places[lane]:
             ascending[at] = ascending[at - 1]
-            lanes[at] = lanes[at - 1]
+            lane_of[at] = lane_of[at - 1]
             at -= 1
         ascending[at] = places[lane]
-        lanes[at] = lane
-    memset(controls, 128, MAX_WINDOWS * BLOCK)
-    for at in range(BLOCK):
-        if windows == 0 or ascending[at] >= offsets[windows - 1] + BLOCK:
+        lane_of[at] = lane
+    memset(controls, 128, MAX_WINDOWS * lanes)
+    for at in range(lanes):
+        if windows == 0 or ascending[at] >= offsets[windows - 1] + window:
             if windows == MAX_WINDOWS:
                 return MAX_WINDOWS + 1
-            offsets[windows] = min(ascending[at], highest + 1 - BLOCK)
+            offsets[windows] = min(ascending[at], latest)
             windows += 1
-        controls[(windows - 1) * BLOCK + lanes[at]] = <uint8_t>(ascending[at] - offsets[windows - 1])
+        controls[(windows - 1) * lanes + lane_of[at]] = <uint8_t>((ascending[at] - offsets[windows - 1]) // unit)
     for at in range(windows, MAX_WINDOWS):
         offsets[at] = offsets[0]
     return windows
 
 
 cdef inline void list_places(const Move* move, Py_ssize_t* places, Py_ssize_t repeats) noexcept nogil:
-    """Where the bytes of the first repeats of a line of picks or patterns come from, from the line's origin in src."""
+    """Where the units of the first repeats of a line of picks or patterns come from, from the line's origin in src."""
     cdef int last = move.rank - 1
     cdef Py_ssize_t pattern = 1 if move.kind == PICKS else move.pattern
-    cdef Py_ssize_t i, k, byte, place
+    cdef Py_ssize_t units = move.dst_item // move.unit
+    cdef Py_ssize_t i, k, unit, place
     for i in range(repeats):
         for k in range(pattern):
             if move.kind == PICKS:
                 place = move.index[last][i] * move.src_step[last]
             else:
                 place = i * move.src_step[last] + move.offsets[k]
-            for byte in range(move.dst_item):
-                places[byte] = place + byte
-            places += move.dst_item
+            for unit in range(units):
+                places[unit] = place + unit * move.unit
+            places += units
 
 
 cdef inline bint fill_windows(Move* move, const Py_ssize_t* places) noexcept nogil:
     """The windows of all blocks of a repeat, as many of each; False where these are too many to pay."""
-    cdef Py_ssize_t blocks = (move.repeat_bytes + BLOCK - 1) // BLOCK
+    cdef Py_ssize_t block = block_bytes(move.unit)
+    cdef int lanes = <int>block // move.unit
+    cdef Py_ssize_t units = move.repeat_bytes // move.unit
+    cdef Py_ssize_t blocks = (units + lanes - 1) // lanes
     cdef Py_ssize_t lowest = places[0]
-    cdef Py_ssize_t highest = places[0]
+    cdef Py_ssize_t latest = places[0]
     cdef Py_ssize_t i
-    for i in range(move.repeat_bytes):
+    for i in range(units):
         lowest = min(lowest, places[i])
-        highest = max(highest, places[i])
-    if highest - lowest < BLOCK:
+        latest = max(latest, places[i])
+    latest += move.unit - block
+    if latest < lowest:
         return False
     move.windows = 0
     for i in range(blocks):
         move.windows = max(move.windows, place_windows(
-            places + min(i * BLOCK, move.repeat_bytes - BLOCK), highest, move.window_offsets + i * MAX_WINDOWS,
-            move.window_controls + i * MAX_WINDOWS * BLOCK,
+            places + min(i * lanes, units - lanes), lanes, block, latest, move.window_offsets + i * MAX_WINDOWS,
+            move.window_controls + i * MAX_WINDOWS * lanes,
         ))
-        # A window costs about as much as a word that is copied by itself.
-        if move.windows > MAX_WINDOWS or move.windows * move.dst_item > 12:
+        # A window costs about as much as a word that is copied by itself, and a wide one as much as some of them.
+        if move.windows > MAX_WINDOWS or move.windows * move.dst_item > (36 if block == 64 else 12):
             return False
     for i in range(blocks):
         memmove(
@@ -283,38 +387,46 @@ cdef inline bint fill_windows(Move* move, const Py_ssize_t* places) noexcept nog
             move.windows * sizeof(Py_ssize_t),
         )
         memmove(
-            move.window_controls + i * move.windows * BLOCK, move.window_controls + i * MAX_WINDOWS * BLOCK,
-            move.windows * BLOCK,
+            move.window_controls + i * move.windows * lanes, move.window_controls + i * MAX_WINDOWS * lanes,
+            move.windows * lanes,
         )
     return True
 
 
-cdef inline void plan_shuffles(Move* move) noexcept nogil:
-    """Windows for picks or patterns whose bytes lie close together in src, if there is memory for them."""
+cdef inline bint plan_shuffles(Move* move, int unit) noexcept nogil:
+    """Windows for picks or patterns whose units lie close together in src, if there is memory for them."""
     cdef int last = move.rank - 1
     cdef Py_ssize_t group = move.dst_item * (1 if move.kind == PICKS else move.pattern)
     cdef Py_ssize_t repeats = move.length[last] if move.kind == PICKS else 1
-    cdef Py_ssize_t blocks
+    cdef Py_ssize_t block = block_bytes(unit)
+    cdef Py_ssize_t blocks, k
     cdef Py_ssize_t* places
-    while move.kind == PATTERNS and repeats * group % BLOCK:
-        repeats += 1
+    cdef bint planned = False
+    if block == 0 or move.dst_step[last] != group or move.dst_item > 12 or (move.dst_item | move.src_step[last]) % unit:
+        return False
+    if move.kind == PATTERNS:
+        for k in range(move.pattern):
+            if move.offsets[k] % unit:
+                return False
+        while repeats * group % block:
+            repeats += 1
+    if not block <= repeats * group <= MAX_PICKED or move.length[last] < repeats:
+        return False
+    move.unit = unit
     move.repeat_bytes = repeats * group
     move.repeat_items = repeats
-    if (
-        not IMGOPS_HAS_SHUFFLES or move.dst_step[last] != group or move.dst_item > 12
-        or not BLOCK <= move.repeat_bytes <= MAX_PICKED or move.length[last] < repeats
-    ):
-        return
     move.whole = move.length[last] // repeats
-    blocks = (move.repeat_bytes + BLOCK - 1) // BLOCK
-    places = <Py_ssize_t*>malloc(move.repeat_bytes * sizeof(Py_ssize_t))
-    move.window_offsets = <Py_ssize_t*>malloc(blocks * MAX_WINDOWS * (sizeof(Py_ssize_t) + BLOCK))
+    blocks = (move.repeat_bytes + block - 1) // block
+    places = <Py_ssize_t*>malloc(move.repeat_bytes // unit * sizeof(Py_ssize_t))
+    move.window_offsets = <Py_ssize_t*>malloc(blocks * MAX_WINDOWS * (sizeof(Py_ssize_t) + block // unit))
     if places != NULL and move.window_offsets != NULL:
         move.window_controls = <uint8_t*>(move.window_offsets + blocks * MAX_WINDOWS)
         list_places(move, places, repeats)
-        if not fill_windows(move, places):
-            release_move(move)
+        planned = fill_windows(move, places)
     free(places)
+    if not planned:
+        release_move(move)
+    return planned
 
 
 cdef inline void plan_move(Move* move) noexcept nogil:
@@ -346,6 +458,8 @@ cdef inline void plan_move(Move* move) noexcept nogil:
         elif plan_deinterleave(move):
             move.kind = DEINTERLEAVE
             move.line_axes = 2
+        elif plan_transposes(move):
+            move.kind = TRANSPOSES
         elif plan_patterns(move):
             move.kind = PATTERNS
         elif move.index[move.rank - 1] != NULL:
@@ -360,7 +474,7 @@ cdef inline void plan_move(Move* move) noexcept nogil:
         move.lines *= move.length[i]
     move.window_offsets = NULL
     if (move.kind == PICKS or move.kind == PATTERNS) and move.lines >= MIN_LINES:
-        plan_shuffles(move)
+        plan_shuffles(move, 4) or plan_shuffles(move, 2) or plan_shuffles(move, 1)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -598,7 +712,7 @@ cdef inline void line_shuffles(const Move* move, const char* src, char* dst) noe
     cdef Py_ssize_t done = move.whole * move.repeat_items
     cdef Py_ssize_t _
     for _ in range(move.whole):
-        shuffle_blocks(src, dst, move.repeat_bytes, move.window_offsets, move.window_controls, move.windows)
+        shuffle_blocks(src, dst, move.repeat_bytes, move.window_offsets, move.window_controls, move.windows, move.unit)
         src += move.repeat_items * move.src_step[last]
         dst += move.repeat_bytes
     if move.kind == PATTERNS and done < move.length[last]:
@@ -624,6 +738,11 @@ cdef inline void move_line(const Move* move, const char* src, char* dst) noexcep
             line_numbers(move, src, dst, doubles)
         else:
             line_numbers(move, src, dst, floats)
+    elif move.kind == TRANSPOSES:
+        transpose_words(
+            src, move.src_step[last], move.offsets, move.pattern, dst, move.dst_step[last], move.columns,
+            move.column_count, move.length[last], move.dst_item
+        )
     elif move.kind == PATTERNS:
         line_patterns(move, src, dst, move.length[last])
     elif move.dst_item == 1:

@@ -175,10 +175,13 @@ ITEMS = ("u1", "u2", "V3", "u4", "V5", "V6", "u8", "V12", "c16", "V20")
 @pytest.mark.parametrize("item", ITEMS)
 def test_nearest_of_many_rows_is_indexing(item):
     """Rows from windows and from single picks, forwards and backwards, and items of every size."""
-    for height, width in ((9, 70), (8, 17), (3, 40), (20, 5)):
+    for height, width in ((9, 70), (8, 17), (3, 40), (20, 5), (8, 33), (8, 143)):
         size = np.dtype(item).itemsize
         x = noise((height, width, size), np.uint8, width).view(item)[..., 0]
-        for image in (x, x[:, ::-1], x[::-1, ::2]):
+        # Elements that stand at no multiple of their size from each other.
+        packed = np.zeros(x.shape, [("before", "u1"), ("value", item)])
+        packed["value"] = x
+        for image in (x, x[:, ::-1], x[::-1, ::2], packed["value"]):
             for columns in (width, 2 * width, 3 * width, width // 2, width * 2 // 3, width * 5 // 4, width // 4 or 1):
                 picks = axis_taps(image.shape[1], columns, AxisMap(Fraction(columns, image.shape[1])), "nearest").starts
                 y = imgops.resample(image, columns, axes=1, mode="nearest")
@@ -200,6 +203,31 @@ def test_moves_of_many_blocks_are_transposes(item, channels):
             assert imgops.space_to_depth(y, block, mode="CRD").tobytes() == image.tobytes(), (block, width)
             six = image.reshape(9, width, block, block, channels).transpose(0, 2, 1, 3, 4)
             assert imgops.depth_to_space(image, block).tobytes() == six.tobytes(), (block, width)
+
+
+@pytest.mark.parametrize("item", ["u1", "u2", "u4", "u8"])
+@pytest.mark.parametrize("channels", [16, 23, 32, 37])
+@pytest.mark.parametrize("block", [2, 3, 4, 5])
+def test_moves_write_nothing_beside_their_rows(item, channels, block):
+    """Tiles that are wider than a block or its channels end with the row, and read nothing beyond the last one."""
+    for width in (1, 2, 9):
+        x = noise((8, width, channels * block**2), item, width)
+        six = x.reshape(8, width, channels, block, block).transpose(0, 3, 1, 4, 2)
+        space = six.reshape(8 * block, width * block, channels)
+        for move, image, expected in (
+            (imgops.depth_to_space, x, space),
+            (imgops.space_to_depth, np.ascontiguousarray(space), x),
+        ):
+            room = np.full((len(expected), expected.shape[1] + 2, expected.shape[2]), 7, item)
+            move(image, block, mode="CRD", out=room[:, 1:-1])
+            assert (room[:, [0, -1]] == 7).all(), width
+            np.testing.assert_array_equal(room[:, 1:-1], expected)
+            # Axes in other orders, and rows that do not follow one another.
+            np.testing.assert_array_equal(move(np.asfortranarray(image), block, mode="CRD"), expected)
+            np.testing.assert_array_equal(move(spaced(image), block, mode="CRD"), expected)
+            wide = np.full((len(image), image.shape[1] + 1, image.shape[2]), 7, item)
+            wide[:, :-1] = image
+            np.testing.assert_array_equal(move(wide[:, :-1], block, mode="CRD"), expected)
 
 
 def test_plans_of_pictures_are_kept():
