@@ -10,6 +10,8 @@
  *            of the next pixel: the caller leaves out the outputs where there is none.
  * periodic:  1 element a pixel, and a table that repeats: output j + period reads `advance` inputs further by the same
  *            weights, as for whole factors, their inverses and 3 / 2. Weights stay in registers, and steps are constants.
+ * pairs:     1 to 4 bytes a pixel, and a table that halves: output j reads 2 or 4 pixels from pixel 2 * j on, by the same
+ *            weights. Bytes of neighbouring pixels stand side by side for one instruction that multiplies and adds them.
  *
  * Along rows:  dst[i] = sum over k < count of weights[k] * rows[k][i]
  *
@@ -379,5 +381,151 @@ IMGOPS_BLEND_SUMS(fixed_blend_int8, fixed, any_int8)
 IMGOPS_BLEND_INTEGERS(float_blend_to_word8, float, word8, IMGOPS_LOW_BITS)
 IMGOPS_BLEND_INTEGERS(float_blend_to_word16, float, word16, IMGOPS_LOW_BITS)
 IMGOPS_BLEND_INTEGERS(fixed_blend_to_word8, fixed, word8, IMGOPS_HALF_EVEN)
+
+/* Pairs: a register of bytes becomes one of half as many sums, in parts of 16 bytes and 8 sums; with 3 elements a pixel, of
+ * 12 and 6. What the parts have in the end is packed, so that nothing is read or written beyond a row. */
+#if defined(__AVX512BW__)
+#define IMGOPS_WIDE(NAME) _mm512_##NAME
+typedef __m512i pairs_bits;
+typedef fixed pairs_sums __attribute__((vector_size(64)));
+enum { pairs_lanes = 32 };
+IMGOPS_INLINE __m512i pairs_order(__m128i places) { return _mm512_broadcast_i32x4(places); }
+IMGOPS_INLINE __m512i pairs_spread(const word8 *x)
+{
+    const __m512i places = _mm512_setr_epi32(0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11);
+    return _mm512_permutexvar_epi32(places, _mm512_maskz_loadu_epi32(0x0fff, x));
+}
+IMGOPS_INLINE __m512i pairs_packed(__m512i sums)
+{
+    const __m512i places = _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15, 15, 15, 15);
+    return _mm512_permutexvar_epi32(places, sums);
+}
+IMGOPS_INLINE void pairs_keep(fixed *dst, __m512i sums, const int part)
+{
+    _mm512_mask_storeu_epi32(dst, part ? 0x0fff : 0xffff, sums);
+}
+IMGOPS_INLINE void pairs_store(word8 *dst, __m512i means, const int part)
+{
+    _mm256_mask_storeu_epi32(dst, part ? 0x3f : 0xff, _mm512_cvtepi16_epi8(means));
+}
+#elif defined(__AVX2__)
+#define IMGOPS_WIDE(NAME) _mm256_##NAME
+typedef __m256i pairs_bits;
+typedef fixed pairs_sums __attribute__((vector_size(32)));
+enum { pairs_lanes = 16 };
+IMGOPS_INLINE __m256i pairs_order(__m128i places) { return _mm256_broadcastsi128_si256(places); }
+IMGOPS_INLINE __m256i pairs_spread(const word8 *x)
+{
+    const __m256i six = _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, 0, 0);
+    const __m256i places = _mm256_setr_epi32(0, 1, 2, 2, 3, 4, 5, 5);
+    return _mm256_permutevar8x32_epi32(_mm256_maskload_epi32((const int *)x, six), places);
+}
+IMGOPS_INLINE __m256i pairs_packed(__m256i sums)
+{
+    return _mm256_permutevar8x32_epi32(sums, _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7));
+}
+IMGOPS_INLINE void pairs_keep(fixed *dst, __m256i sums, const int part)
+{
+    if (part) _mm256_maskstore_epi32((int *)dst, _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, 0, 0), sums);
+    else memcpy(dst, &sums, sizeof sums);
+}
+IMGOPS_INLINE void pairs_store(word8 *dst, __m256i means, const int part)
+{
+    const __m256i low = _mm256_and_si256(means, _mm256_set1_epi16(255));
+    const __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+    memcpy(dst, &bytes, part ? 12 : 16);
+}
+#else
+enum { pairs_lanes = 0 };
+#endif
+
+#if defined(__AVX2__)
+/* Products of the pixels at x and behind it with their weights in every pair of bytes of `weights`, added. */
+IMGOPS_INLINE pairs_bits pairs_products(const word8 *x, pairs_bits weights, const ptrdiff_t inner, const int is_signed)
+{
+    pairs_bits bytes;
+    if (inner == 3) bytes = pairs_spread(x);
+    else memcpy(&bytes, x, sizeof bytes);
+    if (inner > 1) {
+        const __m128i places = inner == 2 ? _mm_setr_epi8(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15)
+                             : inner == 3 ? _mm_setr_epi8(0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11, -1, -1, -1, -1)
+                                          : _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
+        bytes = IMGOPS_WIDE(shuffle_epi8)(bytes, pairs_order(places));
+    }
+    /* The first operand is taken as unsigned, the second as signed; weights are less than 128. */
+    return is_signed ? IMGOPS_WIDE(maddubs_epi16)(weights, bytes) : IMGOPS_WIDE(maddubs_epi16)(bytes, weights);
+}
+
+/* The sums of one row, or where there are two of them, whose weights are the same, those of both, rounded into `means`. What is
+ * `ahead` bytes further on is fetched: the rows that come next. */
+IMGOPS_INLINE void pairs_of(
+    const word8 *a, const word8 *b, const fixed *weights, fixed *sums, word8 *means, ptrdiff_t length, ptrdiff_t ahead,
+    fixed bias, const ptrdiff_t width, const ptrdiff_t inner, const int is_signed)
+{
+    const ptrdiff_t step = inner == 3 ? pairs_lanes / 4 * 3 : pairs_lanes;
+    const pairs_bits first = IMGOPS_WIDE(set1_epi16)((short)(weights[0] | weights[1] << 8));
+    const pairs_bits second = IMGOPS_WIDE(set1_epi16)((short)(weights[2] | weights[3] << 8));
+    for (ptrdiff_t next = 0; next < length; next += step) {
+        const ptrdiff_t i = next + step <= length ? next : length - step;
+        pairs_bits sum = pairs_products(a + 2 * i, first, inner, is_signed);
+        /* Processors see no further than the row. */
+        __builtin_prefetch(a + ahead + 2 * i);
+        if (b) __builtin_prefetch(b + ahead + 2 * i);
+        if (width == 4)
+            sum = IMGOPS_WIDE(add_epi16)(sum, pairs_products(a + 2 * i + 2 * inner, second, inner, is_signed));
+        if (b) sum = IMGOPS_WIDE(add_epi16)(sum, pairs_products(b + 2 * i, first, inner, is_signed));
+        if (inner == 3) sum = pairs_packed(sum);
+        if (b) {
+            const fixed raise = is_signed ? bias : 0;
+            const pairs_sums positive = (pairs_sums)sum + raise;
+            const pairs_sums odd = positive >> FIXED_BITS & 1;
+            const pairs_sums mean = ((positive + 127 + odd) >> FIXED_BITS) - (fixed)(raise >> FIXED_BITS);
+            pairs_store(means + i, (pairs_bits)mean, inner == 3);
+        }
+        else pairs_keep(sums + i, sum, inner == 3);
+    }
+}
+#endif
+/* Rows shorter than a register. */
+static void pairs_plain(
+    const word8 *a, const word8 *b, const fixed *weights, ptrdiff_t width, fixed *sums, word8 *means, ptrdiff_t length,
+    ptrdiff_t inner, int is_signed, fixed bias)
+{
+    for (ptrdiff_t i = 0; i < length; i++) {
+        const ptrdiff_t from = i / inner * 2 * inner + i % inner;
+        fixed sum = 0;
+        for (ptrdiff_t t = 0; t < width; t++) {
+            const word8 x = a[from + t * inner], y = b ? b[from + t * inner] : 0;
+            sum = (fixed)(sum + weights[t] * (is_signed ? (any_int8)x + (any_int8)y : x + y));
+        }
+        if (b) means[i] = fixed_rounded(sum, bias);
+        else sums[i] = sum;
+    }
+}
+#define IMGOPS_PAIRS(INNER, SIGNED)                                                                                  \
+    if (inner == INNER && is_signed == SIGNED) {                                                                     \
+        if (b) pairs_of(a, b, w, NULL, means, length, ahead, bias, 2, INNER, SIGNED);                                       \
+        else if (width == 2) pairs_of(a, NULL, w, sums, NULL, length, ahead, 0, 2, INNER, SIGNED);                          \
+        else pairs_of(a, NULL, w, sums, NULL, length, ahead, 0, 4, INNER, SIGNED);                                          \
+    }
+static void pairs_line(
+    const void *first, const void *second, const fixed *weights, ptrdiff_t step, ptrdiff_t width, fixed *sums,
+    word8 *means, ptrdiff_t length, ptrdiff_t inner, ptrdiff_t ahead, int is_signed, int spare_bits, fixed bias)
+{
+    const word8 *const a = (const word8 *)first, *const b = (const word8 *)second;
+    fixed w[4] = {0, 0, 0, 0};
+    for (ptrdiff_t t = 0; t < width; t++) w[t] = (fixed)(weights[t * step] << spare_bits);
+    if (length < pairs_lanes) {
+        pairs_plain(a, b, w, width, sums, means, length, inner, is_signed, bias);
+        return;
+    }
+#if defined(__AVX2__)
+    IMGOPS_PAIRS(1, 0) IMGOPS_PAIRS(2, 0) IMGOPS_PAIRS(3, 0) IMGOPS_PAIRS(4, 0)
+    IMGOPS_PAIRS(1, 1) IMGOPS_PAIRS(2, 1) IMGOPS_PAIRS(3, 1) IMGOPS_PAIRS(4, 1)
+#else
+    (void)a, (void)b, (void)w, (void)sums, (void)means, (void)length, (void)inner, (void)is_signed, (void)bias;
+    (void)ahead;
+#endif
+}
 
 #endif

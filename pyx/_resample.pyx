@@ -83,6 +83,11 @@ cdef extern from "_lines.h" nogil:
     void fixed_blend_to_word8(
         const void** rows, const fixed* weights, int count, word8* dst, Py_ssize_t length, fixed bias
     )
+    const int pairs_lanes
+    void pairs_line(
+        const void* first, const void* second, const fixed* weights, Py_ssize_t step, Py_ssize_t width, fixed* sums,
+        word8* means, Py_ssize_t length, Py_ssize_t inner, Py_ssize_t ahead, bint is_signed, int spare_bits, fixed bias
+    )
 
 # float64 and 32-bit integers are summed in double. Weights that are all multiples of a small power of two make 8-bit
 # results exact in `fixed`: the bits that float gives, too.
@@ -190,6 +195,7 @@ cdef struct Axis:
     Py_ssize_t core_end
     Py_ssize_t period
     Py_ssize_t advance
+    int shift
     bint has_empty
 
 cdef struct Job:
@@ -215,6 +221,9 @@ cdef struct Job:
     bint blends_in
     bint blends_out
     bint is_mean
+    # Bytes that pairs of pixels are summed of, in rows of sums, or rounded where both axes take means of two.
+    bint pairs
+    bint halves
     # Of `fixed`: bits that the weights leave of those behind the point, and what makes sums positive.
     int spare_bits
     fixed bias
@@ -465,6 +474,19 @@ cdef inline void cols_line(
             clear_empty(job, work, dst, work.block_end, count)
 
 
+cdef inline void pairs_row(
+    const Job* job, const Workspace* work, const char* first, const char* second, accumulator* sums, char* means
+) noexcept nogil:
+    """The tile of one row of bytes through the table of cols, or of two rows to means."""
+    cdef Py_ssize_t begin = work.input_begin * job.cols.src_step
+    if accumulator is fixed:
+        pairs_line(
+            first + begin, second + begin if second != NULL else NULL, <const fixed*>job.cols.padded,
+            job.cols.output_length, job.cols.width, sums, <word8*>means, (work.tile_end - work.tile_begin) * job.inner,
+            job.inner, 2 * job.rows.src_step, job.src_dtype == INT8, job.spare_bits if second != NULL else 0, job.bias,
+        )
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Along rows
 
@@ -599,7 +621,9 @@ cdef inline const void* input_row(
         return line + work.input_begin * job.cols.src_step
     if work.tags[slot] != row:
         work.tags[slot] = row
-        if through_cols:
+        if job.pairs:
+            pairs_row(job, work, line, NULL, kept, NULL)
+        elif through_cols:
             loaded = load_row(job, work, line, <accumulator*>work.loaded)
             cols_line(job, work, loaded, kept)
         else:
@@ -656,6 +680,10 @@ cdef inline void output_row(
     cdef Py_ssize_t output_count = (work.tile_end - work.tile_begin) * job.inner
     cdef Py_ssize_t input_count = (work.input_end - work.input_begin) * job.inner
     cdef const accumulator* row
+    if job.halves:
+        src += job.rows.starts[output] * job.rows.src_step
+        pairs_row(job, work, src, src + job.rows.src_step, result, first)
+        return
     if job.rows.mapped and job.rows_first:
         blend_column(job, work, src, output, blended, input_count, NULL)
         cols_line(job, work, blended, result)
@@ -665,6 +693,8 @@ cdef inline void output_row(
             job, work, src, output, result, output_count, first if job.blends_out and not job.blends_in else NULL
         ):
             return
+    elif job.pairs:
+        pairs_row(job, work, src + output * job.rows.src_step, NULL, result, NULL)
     elif job.cols.mapped:
         row = load_row(job, work, src + output * job.rows.src_step, <accumulator*>work.loaded)
         cols_line(job, work, row, result)
@@ -847,6 +877,7 @@ cdef void set_axis(Axis* axis, const Py_buffer* src, const Py_buffer* dst, int n
     axis.dst_step = dst.strides[number] if number >= 0 else 0
     axis.width = 0
     axis.longest = 1
+    axis.period = 0
     if table is None:
         return
     axis.starts = &table.starts[0]
@@ -858,6 +889,7 @@ cdef void set_axis(Axis* axis, const Py_buffer* src, const Py_buffer* dst, int n
     axis.period = table.period
     axis.advance = table.advance
     axis.has_empty = table.has_empty
+    axis.shift = table.shift
     axis.weights = NULL
     if table.itemsize == 2:
         if table.weights16.shape[0]:
@@ -982,6 +1014,14 @@ cdef bint is_packed(Py_ssize_t step, Py_ssize_t inner, Py_ssize_t inner_step, Py
     return step == size if inner == 1 else (inner_step == size and step == inner * size)
 
 
+cdef bint halves_exactly(const Axis* axis) noexcept nogil:
+    """Whether every output reads two inputs further on than the one before it, by the same weights without a zero."""
+    return (
+        axis.mapped and axis.period == 1 and axis.advance == 2 and axis.width <= 4 and axis.shift < FIXED_BITS
+        and axis.core_begin == 0 and axis.core_end == axis.output_length
+    )
+
+
 cdef inline Py_ssize_t blended_size(int dtype) noexcept nogil:
     """Bytes of an integer that blends read and write; 0 of anything else."""
     if dtype == UINT8 or dtype == INT8:
@@ -1022,6 +1062,12 @@ cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
             job.dst_dtype, wanted, job.dst, job.rows.dst_step, job.cols.dst_step, job.inner, job.dst_inner_step,
             job.outer_dst_step, job.outer_rank, size
         )
+        # Sums of `fixed` are exact in any order.
+        job.pairs = (
+            accumulator is fixed and pairs_lanes > 0 and halves_exactly(&job.cols) and job.inner <= 4
+            and is_packed(job.cols.src_step, job.inner, job.src_inner_step, 1)
+        )
+        job.rows_first = job.rows_first and not job.pairs
         job.blends_in = (
             accumulator is not double and job.rows.mapped and (job.rows_first or not job.cols.mapped)
             and blended_size(job.src_dtype)
@@ -1032,6 +1078,9 @@ cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
             and is_packed(job.cols.dst_step, job.inner, job.dst_inner_step, blended_size(job.dst_dtype))
         )
         job.bias = 128 << FIXED_BITS if job.dst_dtype == INT8 else 0
+        job.halves = (
+            job.pairs and job.cols.width == 2 and job.blends_out and halves_exactly(&job.rows) and job.rows.shift == 1
+        )
         plan_tiles(job)
         bytes_moved = size * job.inner * job.outer_count * (
             job.rows.input_length * job.cols.input_length + job.rows.output_length * job.cols.output_length

@@ -65,6 +65,57 @@ def test_every_sum_of_four_bytes_is_halved_exactly(dtype):
 
 
 @pytest.mark.parametrize("dtype", BYTES)
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5])
+def test_halved_rows_of_every_length(dtype, channels):
+    """Pairs of bytes in one register and several, with rests that do not fill one; nothing beside a row is written."""
+    for width in (*range(1, 36), 63, 64, 65, 100):
+        x = noise((6, 2 * width, channels), dtype, width)
+        x[:2, :width] = np.iinfo(dtype).max
+        x[2:4, width:] = np.iinfo(dtype).min
+        wide = x.astype(np.float64)
+        cols = (wide[:, 0::2] + wide[:, 1::2]) / 2
+        both = (cols[0::2] + cols[1::2]) / 2
+        upside_down = x[::-1].copy()[::-1]
+        for image, sums in itertools.product((x, upside_down, spaced(x)), (cols, both)):
+            room = np.full((len(sums), width + 2, channels), 77, dtype)
+            imgops.resample(image, sums.shape[:2], out=room[:, 1:-1])
+            np.testing.assert_array_equal(room[:, 1:-1], rounded(sums, dtype))
+            assert (room[:, [0, -1]] == 77).all()
+
+
+@pytest.mark.parametrize("dtype", BYTES)
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_antialiased_halving_inside_a_picture(dtype, channels):
+    """Four taps, two inputs further on for every output, of regions without the edges."""
+    weights = np.array([1, 3, 3, 1]) / 8
+    for width in (*range(5, 40), 66, 100):
+        x = noise((12, 2 * width, channels), dtype, width)
+        x[:4, :width] = np.iinfo(dtype).max
+        x[4:8, width:] = np.iinfo(dtype).min
+        plan = imgops.ResamplePlan(x.shape, (6, width), antialias=True)
+        region = (slice(1, 5), slice(1, width - 1), slice(0, channels))
+        inside = x[plan.input_region(region)].astype(np.float64)
+        rows = sum(weights[k] * inside[k : k + 7 : 2] for k in range(4))
+        sums = sum(weights[k] * rows[:, k : k + 2 * width - 5 : 2] for k in range(4))
+        room = np.full((4, width, channels), 77, dtype)
+        plan.window(region)(x[plan.input_region(region)], out=room[:, 1:-1])
+        np.testing.assert_array_equal(room[:, 1:-1], rounded(sums, dtype))
+        assert (room[:, [0, -1]] == 77).all()
+        np.testing.assert_array_equal(plan(x)[1:5, 1:-1], room[:, 1:-1])
+
+
+@pytest.mark.parametrize("dtype", BYTES)
+@pytest.mark.parametrize("antialias", [False, True])
+def test_exact_sums_inside_and_other_ones_at_the_edges_make_one_picture(dtype, antialias):
+    """Large pictures are halved in parts where the edges alone have other weights; a part is the bits of the whole."""
+    x = noise((600, 520, 2), dtype)
+    for image, axes, size in ((x, (0, 1), (300, 260)), (x.transpose(2, 0, 1), (1, 2), (300, 260)), (x, 0, 300)):
+        y = imgops.resample(image, size, axes=axes, antialias=antialias)
+        sums = imgops.resample(image, size, axes=axes, antialias=antialias, dtype=np.float32)
+        np.testing.assert_array_equal(y, rounded(sums, dtype))
+
+
+@pytest.mark.parametrize("dtype", BYTES)
 @pytest.mark.parametrize("rows", EXACT_SCALES)
 @pytest.mark.parametrize("cols", EXACT_SCALES)
 def test_integer_sums_give_the_bits_of_float_sums(dtype, rows, cols):
