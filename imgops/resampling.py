@@ -20,6 +20,8 @@ _PADDED_TAPS = 16
 _REGISTER = 64
 # Bits that 8-bit integers leave in 16 for those of the weights of all tables together.
 _FIXED_BITS = 8
+# Outputs of two axes for which another call or two for their edges cost less than exact sums gain.
+_LARGE_INSIDE = 2**16
 
 
 def resample(
@@ -522,7 +524,7 @@ def _checked_operands(function, shape, x, out, dtype, wanted):
 class _Call:
     """Weighted passes with everything settled that depends on the dtypes alone."""
 
-    __slots__ = ("_double", "_numbers", "_passes", "_source", "_tables", "dtype")
+    __slots__ = ("_double", "_numbers", "_parts", "_passes", "_source", "_tables", "dtype")
 
     def __init__(self, passes, source, result, double, is_empty):
         self.dtype = result
@@ -531,24 +533,29 @@ class _Call:
         # Parts of complex numbers, byte orders and dtypes without a code of their own are settled by a conversion.
         convertible = source.name in _dtypes.CODES and _dtypes.parts(source) == _dtypes.parts(result)
         self._source = _dtypes.native(source) if convertible else result
-        self._tables = self._numbers = None
+        self._tables = self._numbers = self._parts = None
         if is_empty:
             self._passes = None
         elif not any(isinstance(table, LongTaps) for _, table in passes):
             needed = _without_identities(passes)
             if len(needed) <= 2:
                 self._tables, self._numbers = _kernel_arguments(needed, self._source, result, double)
+                if self._source == result and result.itemsize == 1 and self._numbers[-1] > 2:
+                    self._parts = _parts_with_exact_inside(needed, result)
 
     def __call__(self, x, out, accumulate, num_threads):
         if self._passes is None:
             return
         if x.dtype is not self._source and x.dtype != self._source:
             x = x.astype(self._source)
-        if self._tables is not None:
+        if self._parts is not None:
+            for read, written, tables, numbers in self._parts:
+                _kernels.resample.resample(x[read], *tables, out[written], *numbers, accumulate, num_threads)
+        elif self._tables is not None:
             _kernels.resample.resample(x, *self._tables, out, *self._numbers, accumulate, num_threads)
-            return
-        for part, passes, target in _windows(x, self._passes, out):
-            _apply(part, _without_identities(passes), target, self._double, accumulate, num_threads)
+        else:
+            for part, passes, target in _windows(x, self._passes, out):
+                _apply(part, _without_identities(passes), target, self._double, accumulate, num_threads)
 
 
 def _kernel_arguments(passes, source, result, double):
@@ -562,6 +569,39 @@ def _kernel_arguments(passes, source, result, double):
     tables = tuple(None if taps is None else _table(taps, weights) for taps in (first, second))
     numbers = _dtypes.code(source), _dtypes.code(result), _dtypes.parts(result)
     return tables, (axis, second_axis, *numbers, weights.itemsize)
+
+
+def _parts_with_exact_inside(passes, dtype):
+    """(slices of x, slices of out, tables, numbers) of kernel calls, of which one has exact weights and most outputs.
+
+    None where no such part of a large picture is: then one call is as good.
+    """
+    runs = {axis: _exact_run(taps, _FIXED_BITS // len(passes)) for axis, taps in passes}
+    lengths = {axis: taps.output_length for axis, taps in passes}
+    inside = math.prod(stop - start for start, stop in runs.values())
+    if inside < _LARGE_INSIDE or 2 * inside < math.prod(lengths.values()):
+        return None
+    region = dict.fromkeys(range(max(runs) + 1)) | {axis: (0, length) for axis, length in lengths.items()}
+    regions = []
+    for axis, (start, stop) in runs.items():
+        regions += [region | {axis: edge} for edge in ((0, start), (stop, lengths[axis])) if edge[0] < edge[1]]
+        region[axis] = start, stop
+    parts = []
+    for part in (region, *regions):
+        windows = {axis: taps.window(*part[axis]) for axis, taps in passes}
+        tables, numbers = _kernel_arguments([(axis, windows[axis][0]) for axis, _ in passes], dtype, dtype, False)
+        read = tuple(slice(*windows[axis][1:]) if axis in windows else slice(None) for axis in sorted(part))
+        written = tuple(slice(*part[axis]) if axis in windows else slice(None) for axis in sorted(part))
+        parts.append((read, written, tables, numbers))
+    return tuple(parts)
+
+
+def _exact_run(taps, bits):
+    """(begin, end) of the longest run of outputs whose weights, of a mean, are whole multiples of 2**-bits."""
+    whole = taps.weights * 2.0**bits
+    outputs = np.repeat(np.arange(taps.output_length), taps.counts)
+    others = np.bincount(outputs, (whole != np.rint(whole)) | (whole < 0), taps.output_length)
+    return _longest_run((others == 0) & (np.bincount(outputs, taps.weights, taps.output_length) == 1))
 
 
 def _plan(make, function, shape, size, scale, axes, data_format, mode, convention, rounding, antialias):
