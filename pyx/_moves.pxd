@@ -137,6 +137,23 @@ cdef inline void merge_axes(Move* move) noexcept nogil:
             outer += 1
 
 
+cdef inline void swap_axes(Move* move, int a, int b) noexcept nogil:
+    move.length[a], move.length[b] = move.length[b], move.length[a]
+    move.src_step[a], move.src_step[b] = move.src_step[b], move.src_step[a]
+    move.dst_step[a], move.dst_step[b] = move.dst_step[b], move.dst_step[a]
+    move.index[a], move.index[b] = move.index[b], move.index[a]
+
+
+cdef inline void sort_axes_by_src(Move* move, int axes) noexcept nogil:
+    """Sort the first axes by the step in src, so that src is read from one end to the other."""
+    cdef int end, at
+    for end in range(1, axes):
+        at = end
+        while at > 0 and magnitude(move.src_step[at - 1]) < magnitude(move.src_step[at]):
+            swap_axes(move, at - 1, at)
+            at -= 1
+
+
 cdef inline bint is_word(Py_ssize_t item) noexcept nogil:
     return item == 1 or item == 2 or item == 4 or item == 8
 
@@ -180,6 +197,7 @@ cdef inline bint plan_deinterleave(Move* move) noexcept nogil:
             move.src_step[last - 1] = move.src_item
             move.dst_step[last - 1] = dst_step
             move.index[last - 1] = NULL
+            sort_axes_by_src(move, last - 1)
             return True
     return False
 
