@@ -16,8 +16,6 @@ _SHORT_LENGTHS, _SHORT_PLANS = 2**12, 256
 _CACHED_LENGTHS, _LONG_PLANS = 2**15, 8
 # More taps per output than this, and rows are kept uneven rather than padded to the longest.
 _PADDED_TAPS = 16
-# At least as many weights as a register of any kernel holds.
-_REGISTER = 64
 # Bits that 8-bit integers leave in 16 for those of the weights of all tables together.
 _FIXED_BITS = 8
 # Outputs of two axes for which another call or two for their edges cost less than exact sums gain.
@@ -733,8 +731,7 @@ def _make_table(taps, dtype):
         starts = np.clip(taps.starts, 0, taps.input_length - width)
         outputs = np.repeat(np.arange(taps.output_length), taps.counts)
         columns = np.arange(len(weights)) - np.repeat(taps.offsets[:-1] - taps.starts, taps.counts)
-        # A kernel reads a register of weights at any of them.
-        padded = np.zeros(width * taps.output_length + _REGISTER, dtype)[:-_REGISTER].reshape(width, -1)
+        padded = np.zeros((width, taps.output_length), dtype)
         padded[columns - starts[outputs], outputs] = weights
         core = _longest_run((padded != 0).all(axis=0))
         rhythm = _rhythm(starts[slice(*core)], padded[:, slice(*core)])

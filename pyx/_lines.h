@@ -2,10 +2,9 @@
  *
  * Along cols:  dst[j, c] = sum over t < width of weights[t, j] * src[relative[j] + t * inner + c]
  *
- * blocks:    any table and few elements a pixel, as many pixels as a register holds at a time. Each block has the place of a
- *            window of two registers in src, which for tap t stands t * inner further on, and each lane its place in the window.
-            Masked where weights may be zero; where all of an output's are, it is 0.
- *            A store may write into the pixel after the block's last one, and a register of weights is read at the first one.
+ * blocks:    any table and few elements a pixel, as many elements as a register holds at a time. Each block has the place of
+ *            a window in src, each lane its place in the window, and a register of weights for every tap. Masked where weights
+ *            may be zero; where all of an output's are, it is 0.
  * pixels:    3 or 4 elements a pixel, four lanes at a time. With 3, a load reads one element and a store writes one element
  *            of the next pixel: the caller leaves out the outputs where there is none.
  * periodic:  1 element a pixel, and a table that repeats: output j + period reads `advance` inputs further by the same
@@ -178,17 +177,29 @@ IMGOPS_INLINE fixed_block fixed_chosen(fixed_block low, fixed_block high, fixed_
 {
     return (fixed_block)_mm512_permutex2var_epi16((__m512i)low, places, (__m512i)high);
 }
-IMGOPS_INLINE float_block float_spread(float_block weights, float_places places)
+IMGOPS_INLINE float_block float_chosen_low(float_block low, float_places places)
 {
-    return (float_block)_mm512_permutexvar_ps(places, (__m512)weights);
+    return (float_block)_mm512_permutexvar_ps(places, (__m512)low);
 }
-IMGOPS_INLINE double_block double_spread(double_block weights, double_places places)
+IMGOPS_INLINE double_block double_chosen_low(double_block low, double_places places)
 {
-    return (double_block)_mm512_permutexvar_pd(places, (__m512d)weights);
+    return (double_block)_mm512_permutexvar_pd(places, (__m512d)low);
 }
-IMGOPS_INLINE fixed_block fixed_spread(fixed_block weights, fixed_places places)
+IMGOPS_INLINE fixed_block fixed_chosen_low(fixed_block low, fixed_places places)
 {
-    return (fixed_block)_mm512_permutexvar_epi16(places, (__m512i)weights);
+    return (fixed_block)_mm512_permutexvar_epi16(places, (__m512i)low);
+}
+IMGOPS_INLINE float_places float_moved(float_places places, ptrdiff_t distance)
+{
+    return _mm512_add_epi32(places, _mm512_set1_epi32((int)distance));
+}
+IMGOPS_INLINE double_places double_moved(double_places places, ptrdiff_t distance)
+{
+    return _mm512_add_epi64(places, _mm512_set1_epi64(distance));
+}
+IMGOPS_INLINE fixed_places fixed_moved(fixed_places places, ptrdiff_t distance)
+{
+    return _mm512_add_epi16(places, _mm512_set1_epi16((short)distance));
 }
 enum { float_lanes_of_block = 16, double_lanes_of_block = 8, fixed_lanes_of_block = 32 };
 #elif defined(__AVX2__)
@@ -222,43 +233,55 @@ IMGOPS_INLINE fixed_block fixed_chosen(fixed_block low, fixed_block high, fixed_
     return (fixed_block)_mm_or_si128(
         _mm_shuffle_epi8((__m128i)low, places.low), _mm_shuffle_epi8((__m128i)high, places.high));
 }
-IMGOPS_INLINE float_block float_spread(float_block weights, float_places places)
+IMGOPS_INLINE float_block float_chosen_low(float_block low, float_places places)
 {
-    return (float_block)_mm256_permutevar8x32_ps((__m256)weights, places);
+    return (float_block)_mm256_permutevar8x32_ps((__m256)low, places);
 }
-IMGOPS_INLINE fixed_block fixed_spread(fixed_block weights, fixed_places places)
+IMGOPS_INLINE fixed_block fixed_chosen_low(fixed_block low, fixed_places places)
 {
-    return (fixed_block)_mm_shuffle_epi8((__m128i)weights, places.low);
+    return (fixed_block)_mm_shuffle_epi8((__m128i)low, places.low);
+}
+IMGOPS_INLINE float_places float_moved(float_places places, ptrdiff_t distance)
+{
+    return _mm256_add_epi32(places, _mm256_set1_epi32((int)distance));
+}
+IMGOPS_INLINE fixed_places fixed_moved(fixed_places places, ptrdiff_t distance)
+{
+    const __m128i bytes = _mm_set1_epi8((char)(2 * distance));
+    const fixed_places both = {_mm_add_epi8(places.low, bytes), _mm_add_epi8(places.high, bytes)};
+    return both;
 }
 enum { float_lanes_of_block = 8, double_lanes_of_block = 0, fixed_lanes_of_block = 8 };
 #else
 enum { float_lanes_of_block = 0, double_lanes_of_block = 0, fixed_lanes_of_block = 0 };
 #endif
 
-/* `count` blocks, the first one at the pixel `begin`, each `pixels` after the one before it, but none after the pixel `last`. */
+/* Windows of one register or two that hold all taps, or of two for each tap, t * inner further on. */
+enum { ONE_WINDOW, WIDE_WINDOW, WINDOW_PER_TAP };
+
+/* `count` blocks from the element `begin` on, at multiples of a register, but none before `begin` or after `last`. */
 #define IMGOPS_BLOCKS(T, SIGN)                                                                                       \
     IMGOPS_INLINE void T##_blocks_of(                                                                                \
-        const T *src, const int32_t *windows, const uint8_t *lanes, const T *weights, ptrdiff_t step,                \
-        const ptrdiff_t width, ptrdiff_t inner, T *dst, ptrdiff_t begin, ptrdiff_t last, ptrdiff_t pixels,           \
-        ptrdiff_t count, const int masked)                                                                           \
+        const T *src, const int32_t *windows, const uint8_t *lanes, const T *weights, const ptrdiff_t width,         \
+        ptrdiff_t inner, T *dst, ptrdiff_t begin, ptrdiff_t last, ptrdiff_t count, const int window, const int masked)\
     {                                                                                                                \
         const ptrdiff_t size = T##_lanes_of_block;                                                                   \
-        uint8_t pixel_of[T##_lanes_of_block];                                                                        \
-        for (ptrdiff_t lane = 0; lane < size; lane++) pixel_of[lane] = (uint8_t)(lane / inner);                      \
-        const T##_places spread = T##_window(pixel_of);                                                              \
         for (ptrdiff_t block = 0; block < count; block++) {                                                          \
-            const ptrdiff_t pixel = begin + block * pixels < last ? begin + block * pixels : last;                   \
+            const ptrdiff_t aligned = (begin / size + block) * size;                                                 \
+            const ptrdiff_t at = aligned < begin ? begin : aligned < last ? aligned : last;                          \
             const T *x = src + windows[block];                                                                       \
-            const T##_places places = T##_window(lanes + block * size);                                              \
-            T##_block sum = {0};                                                                                     \
+            T##_places places = T##_window(lanes + block * size);                                                    \
+            T##_block low, high, weight, sum = {0};                                                                  \
             T##_block_bits read = {0};                                                                               \
             for (ptrdiff_t t = 0; t < width; t++) {                                                                  \
-                T##_block low, high, weight;                                                                         \
-                memcpy(&low, x + t * inner, sizeof low);                                                             \
-                memcpy(&high, x + t * inner + size, sizeof high);                                                    \
-                memcpy(&weight, weights + t * step + pixel, sizeof weight);                                          \
-                if (inner > 1) weight = T##_spread(weight, spread);                                                  \
-                T##_block product = weight * T##_chosen(low, high, places);                                          \
+                if (!t || window == WINDOW_PER_TAP) {                                                                \
+                    memcpy(&low, x + t * inner, sizeof low);                                                         \
+                    if (window != ONE_WINDOW) memcpy(&high, x + t * inner + size, sizeof high);                      \
+                }                                                                                                    \
+                else places = T##_moved(places, inner);                                                              \
+                memcpy(&weight, weights + (block * width + t) * size, sizeof weight);                                \
+                T##_block product = weight * (                                                                       \
+                    window == ONE_WINDOW ? T##_chosen_low(low, places) : T##_chosen(low, high, places));             \
                 if (masked) {                                                                                        \
                     const T##_block_bits kept = (T##_block_bits)(weight != 0);                                       \
                     product = (T##_block)(((T##_block_bits)product & kept) | (~kept & SIGN));                        \
@@ -267,37 +290,44 @@ enum { float_lanes_of_block = 0, double_lanes_of_block = 0, fixed_lanes_of_block
                 sum = t ? sum + product : product;                                                                   \
             }                                                                                                        \
             if (masked) sum = (T##_block)((T##_block_bits)sum & read);                                               \
-            memcpy(dst + pixel * inner, &sum, sizeof sum);                                                           \
+            memcpy(dst + at, &sum, sizeof sum);                                                                      \
         }                                                                                                            \
     }                                                                                                                \
-    static inline void T##_blocks(                                                                                   \
-        const T *src, const int32_t *windows, const uint8_t *lanes, const T *weights, ptrdiff_t step,                \
-        ptrdiff_t width, ptrdiff_t inner, T *dst, ptrdiff_t begin, ptrdiff_t last, ptrdiff_t pixels,                 \
-        ptrdiff_t count, int masked)                                                                                 \
+    IMGOPS_INLINE void T##_blocks_by(                                                                                \
+        const T *src, const int32_t *windows, const uint8_t *lanes, const T *weights, ptrdiff_t width, ptrdiff_t inner,\
+        T *dst, ptrdiff_t begin, ptrdiff_t last, ptrdiff_t count, const int window, int masked)                      \
     {                                                                                                                \
         if (masked && width == 1)                                                                                    \
-            T##_blocks_of(src, windows, lanes, weights, step, 1, inner, dst, begin, last, pixels, count, 1);         \
+            T##_blocks_of(src, windows, lanes, weights, 1, inner, dst, begin, last, count, window, 1);               \
         else if (masked && width == 2)                                                                               \
-            T##_blocks_of(src, windows, lanes, weights, step, 2, inner, dst, begin, last, pixels, count, 1);         \
+            T##_blocks_of(src, windows, lanes, weights, 2, inner, dst, begin, last, count, window, 1);               \
         else if (masked)                                                                                             \
-            T##_blocks_of(src, windows, lanes, weights, step, width, inner, dst, begin, last, pixels, count, 1);     \
-        else if (width == 2 && inner == 1)                                                                           \
-            T##_blocks_of(src, windows, lanes, weights, step, 2, 1, dst, begin, last, pixels, count, 0);             \
+            T##_blocks_of(src, windows, lanes, weights, width, inner, dst, begin, last, count, window, 1);           \
         else if (width == 2)                                                                                         \
-            T##_blocks_of(src, windows, lanes, weights, step, 2, inner, dst, begin, last, pixels, count, 0);         \
+            T##_blocks_of(src, windows, lanes, weights, 2, inner, dst, begin, last, count, window, 0);               \
         else if (width == 4)                                                                                         \
-            T##_blocks_of(src, windows, lanes, weights, step, 4, inner, dst, begin, last, pixels, count, 0);         \
+            T##_blocks_of(src, windows, lanes, weights, 4, inner, dst, begin, last, count, window, 0);               \
         else                                                                                                         \
-            T##_blocks_of(src, windows, lanes, weights, step, width, inner, dst, begin, last, pixels, count, 0);     \
+            T##_blocks_of(src, windows, lanes, weights, width, inner, dst, begin, last, count, window, 0);           \
+    }                                                                                                                \
+    static inline void T##_blocks(                                                                                   \
+        const T *src, const int32_t *windows, const uint8_t *lanes, const T *weights, ptrdiff_t width, ptrdiff_t inner,\
+        T *dst, ptrdiff_t begin, ptrdiff_t last, ptrdiff_t count, int window, int masked)                            \
+    {                                                                                                                \
+        if (window == ONE_WINDOW)                                                                                    \
+            T##_blocks_by(src, windows, lanes, weights, width, inner, dst, begin, last, count, ONE_WINDOW, masked);  \
+        else if (window == WIDE_WINDOW)                                                                              \
+            T##_blocks_by(src, windows, lanes, weights, width, inner, dst, begin, last, count, WIDE_WINDOW, masked); \
+        else                                                                                                         \
+            T##_blocks_by(src, windows, lanes, weights, width, inner, dst, begin, last, count, WINDOW_PER_TAP, masked);\
     }
 #define IMGOPS_NO_BLOCKS(T)                                                                                          \
     static inline void T##_blocks(                                                                                   \
-        const T *src, const int32_t *windows, const uint8_t *lanes, const T *weights, ptrdiff_t step,                \
-        ptrdiff_t width, ptrdiff_t inner, T *dst, ptrdiff_t begin, ptrdiff_t last, ptrdiff_t pixels,                 \
-        ptrdiff_t count, int masked)                                                                                 \
+        const T *src, const int32_t *windows, const uint8_t *lanes, const T *weights, ptrdiff_t width, ptrdiff_t inner,\
+        T *dst, ptrdiff_t begin, ptrdiff_t last, ptrdiff_t count, int window, int masked)                            \
     {                                                                                                                \
-        (void)src, (void)windows, (void)lanes, (void)weights, (void)step, (void)width, (void)inner, (void)dst;       \
-        (void)begin, (void)last, (void)pixels, (void)count, (void)masked;                                            \
+        (void)src, (void)windows, (void)lanes, (void)weights, (void)width, (void)inner, (void)dst, (void)begin;      \
+        (void)last, (void)count, (void)window, (void)masked;                                                         \
     }
 
 #if defined(__AVX512BW__)
@@ -381,6 +411,12 @@ IMGOPS_BLEND_SUMS(fixed_blend_int8, fixed, any_int8)
 IMGOPS_BLEND_INTEGERS(float_blend_to_word8, float, word8, IMGOPS_LOW_BITS)
 IMGOPS_BLEND_INTEGERS(float_blend_to_word16, float, word16, IMGOPS_LOW_BITS)
 IMGOPS_BLEND_INTEGERS(fixed_blend_to_word8, fixed, word8, IMGOPS_HALF_EVEN)
+
+#if defined(__GNUC__) || defined(__clang__)
+#define IMGOPS_FETCH(AT) __builtin_prefetch(AT)
+#else
+#define IMGOPS_FETCH(AT) ((void)(AT))
+#endif
 
 /* Pairs: a register of bytes becomes one of half as many sums, in parts of 16 bytes and 8 sums; with 3 elements a pixel, of
  * 12 and 6. What the parts have in the end is packed, so that nothing is read or written beyond a row. */
@@ -469,8 +505,8 @@ IMGOPS_INLINE void pairs_of(
         const ptrdiff_t i = next + step <= length ? next : length - step;
         pairs_bits sum = pairs_products(a + 2 * i, first, inner, is_signed);
         /* Processors see no further than the row. */
-        __builtin_prefetch(a + ahead + 2 * i);
-        if (b) __builtin_prefetch(b + ahead + 2 * i);
+        IMGOPS_FETCH(a + ahead + 2 * i);
+        if (b) IMGOPS_FETCH(b + ahead + 2 * i);
         if (width == 4)
             sum = IMGOPS_WIDE(add_epi16)(sum, pairs_products(a + 2 * i + 2 * inner, second, inner, is_signed));
         if (b) sum = IMGOPS_WIDE(add_epi16)(sum, pairs_products(b + 2 * i, first, inner, is_signed));

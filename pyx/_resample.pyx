@@ -22,6 +22,7 @@ from _types cimport (
 cdef extern from "_lines.h" nogil:
     const int IMGOPS_HAS_LANES
     const int float_lanes_of_block, double_lanes_of_block, fixed_lanes_of_block
+    const int ONE_WINDOW, WIDE_WINDOW, WINDOW_PER_TAP
     void float_pixels(
         const float* src, const int32_t* relative, const float* weights, Py_ssize_t step, Py_ssize_t width, float* dst,
         Py_ssize_t begin, Py_ssize_t end, Py_ssize_t inner, bint masked
@@ -47,19 +48,16 @@ cdef extern from "_lines.h" nogil:
         Py_ssize_t begin, Py_ssize_t end, Py_ssize_t period, Py_ssize_t advance
     )
     void float_blocks(
-        const float* src, const int32_t* windows, const uint8_t* lanes, const float* weights, Py_ssize_t step,
-        Py_ssize_t width, Py_ssize_t inner, float* dst, Py_ssize_t begin, Py_ssize_t last,
-        Py_ssize_t pixels, Py_ssize_t count, bint masked
+        const float* src, const int32_t* windows, const uint8_t* lanes, const float* weights, Py_ssize_t width,
+        Py_ssize_t inner, float* dst, Py_ssize_t begin, Py_ssize_t last, Py_ssize_t count, int window, bint masked
     )
     void double_blocks(
-        const double* src, const int32_t* windows, const uint8_t* lanes, const double* weights, Py_ssize_t step,
-        Py_ssize_t width, Py_ssize_t inner, double* dst, Py_ssize_t begin, Py_ssize_t last,
-        Py_ssize_t pixels, Py_ssize_t count, bint masked
+        const double* src, const int32_t* windows, const uint8_t* lanes, const double* weights, Py_ssize_t width,
+        Py_ssize_t inner, double* dst, Py_ssize_t begin, Py_ssize_t last, Py_ssize_t count, int window, bint masked
     )
     void fixed_blocks(
-        const fixed* src, const int32_t* windows, const uint8_t* lanes, const fixed* weights, Py_ssize_t step,
-        Py_ssize_t width, Py_ssize_t inner, fixed* dst, Py_ssize_t begin, Py_ssize_t last,
-        Py_ssize_t pixels, Py_ssize_t count, bint masked
+        const fixed* src, const int32_t* windows, const uint8_t* lanes, const fixed* weights, Py_ssize_t width,
+        Py_ssize_t inner, fixed* dst, Py_ssize_t begin, Py_ssize_t last, Py_ssize_t count, int window, bint masked
     )
     void float_blend(const void** rows, const float* weights, int count, float* dst, Py_ssize_t length, bint more)
     void float_blend_word8(const void** rows, const float* weights, int count, float* dst, Py_ssize_t length, bint more)
@@ -105,10 +103,14 @@ cdef enum:
     TILE_INPUT = 262144
     # Unresampled axes of at least this many elements make a row of their own.
     MIN_ROW = 8
+    # The most lanes of a block.
+    MAX_LANES = 32
     # The most taps of tables that go by blocks.
     BLOCK_TAPS = 8
+    # Bytes of a cache line.
+    LINE = 64
     # Lines under which the blocks of a tile do not pay.
-    BLOCK_LINES = 4
+    BLOCK_LINES = 16
 
 
 cdef bint are_means(const int64_t[::1] offsets, const double[::1] weights, double one):
@@ -241,13 +243,14 @@ cdef struct Workspace:
     char* blended
     char* result
     int32_t* relative
-    # See blocks in _lines.h; the pixels between block_begin and block_end of the tile's row go by `blocks` of them.
+    # See blocks in _lines.h: `blocks` of them, from the element block_begin of the tile's row to the end of last_block.
     int32_t* windows
     uint8_t* lanes
+    char* weights
     Py_ssize_t blocks
     Py_ssize_t block_begin
-    Py_ssize_t block_end
     Py_ssize_t last_block
+    int window
     bint masked_blocks
     int64_t tags[MAX_RING]
     Py_ssize_t tile_begin
@@ -362,24 +365,20 @@ cdef inline void single_line(
 cdef inline void blocks_line(
     const Axis* cols, const Workspace* work, const accumulator* src, accumulator* dst, Py_ssize_t inner
 ) noexcept nogil:
-    cdef const accumulator* weights = <const accumulator*>cols.padded + work.tile_begin
-    cdef Py_ssize_t step = cols.output_length
-    cdef Py_ssize_t begin = work.block_begin
-    cdef Py_ssize_t last = work.last_block
     if accumulator is float:
         float_blocks(
-            src, work.windows, work.lanes, weights, step, cols.width, inner, dst, begin, last,
-            float_lanes_of_block // inner, work.blocks, work.masked_blocks,
+            src, work.windows, work.lanes, <const float*>work.weights, cols.width, inner, dst, work.block_begin,
+            work.last_block, work.blocks, work.window, work.masked_blocks,
         )
     elif accumulator is double:
         double_blocks(
-            src, work.windows, work.lanes, weights, step, cols.width, inner, dst, begin, last,
-            double_lanes_of_block // inner, work.blocks, work.masked_blocks,
+            src, work.windows, work.lanes, <const double*>work.weights, cols.width, inner, dst, work.block_begin,
+            work.last_block, work.blocks, work.window, work.masked_blocks,
         )
     else:
         fixed_blocks(
-            src, work.windows, work.lanes, weights, step, cols.width, inner, dst, begin, last,
-            fixed_lanes_of_block // inner, work.blocks, work.masked_blocks,
+            src, work.windows, work.lanes, <const fixed*>work.weights, cols.width, inner, dst, work.block_begin,
+            work.last_block, work.blocks, work.window, work.masked_blocks,
         )
 
 
@@ -407,14 +406,13 @@ cdef inline void padded_line(
     cdef Py_ssize_t core_begin = min(max(cols.core_begin - work.tile_begin, 0), count)
     cdef Py_ssize_t core_end = min(max(cols.core_end - work.tile_begin, core_begin), count)
     if work.masked_blocks:
-        core_begin = core_end = 0
+        blocks_line(cols, work, src, dst, inner)
+        return
     single_pixels(cols, work, src, dst, 0, core_begin, inner, True)
     if work.blocks:
-        # The last block may write into the pixel after it, which comes next.
         blocks_line(cols, work, src, dst, inner)
-        core_begin = work.block_end
-        core_end = max(core_begin, core_end)
-    single_pixels(cols, work, src, dst, core_begin, core_end, inner, False)
+    else:
+        single_pixels(cols, work, src, dst, core_begin, core_end, inner, False)
     single_pixels(cols, work, src, dst, core_end, count, inner, True)
 
 
@@ -447,31 +445,21 @@ cdef inline void uneven_line(
                     y[c] += weight * x[t * inner + c]
 
 
-cdef inline void clear_empty(
-    const Job* job, const Workspace* work, accumulator* dst, Py_ssize_t begin, Py_ssize_t end
-) noexcept nogil:
-    """The outputs without taps among the pixels begin..end."""
-    cdef Py_ssize_t j, c
-    for j in range(begin, end):
-        if job.cols.counts[work.tile_begin + j] == 0:
-            for c in range(job.inner):
-                dst[j * job.inner + c] = 0
-
-
 cdef inline void cols_line(
     const Job* job, const Workspace* work, const accumulator* src, accumulator* dst
 ) noexcept nogil:
     """One row through the table of cols; src begins at the tile's first input."""
-    cdef Py_ssize_t count = work.tile_end - work.tile_begin
+    cdef Py_ssize_t j, c
     if job.cols.width == 0 or job.inner > 4:
         uneven_line(&job.cols, work, src, dst, job.inner)
         return
     padded_line(&job.cols, work, src, dst, job.inner)
-    if job.cols.has_empty:
-        # Masked blocks have seen to their own.
-        clear_empty(job, work, dst, 0, work.block_begin if work.masked_blocks else count)
-        if work.masked_blocks:
-            clear_empty(job, work, dst, work.block_end, count)
+    # Masked blocks have seen to their own.
+    if job.cols.has_empty and not work.masked_blocks:
+        for j in range(work.tile_begin, work.tile_end):
+            if job.cols.counts[j] == 0:
+                for c in range(job.inner):
+                    dst[(j - work.tile_begin) * job.inner + c] = 0
 
 
 cdef inline void pairs_row(
@@ -742,46 +730,77 @@ cdef inline Py_ssize_t block_lanes(accumulator* tag) noexcept nogil:
 cdef inline bint goes_by_blocks(const Job* job, accumulator* tag) noexcept nogil:
     return (
         block_lanes(tag) > 0 and job.cols.mapped and 0 < job.cols.width <= BLOCK_TAPS and job.inner <= 4
-        and not (job.inner == 1 and job.cols.period)
+        and not job.pairs and not (job.inner == 1 and job.cols.period)
         and job.rows.output_length * job.outer_count >= BLOCK_LINES
     )
 
 
+cdef inline Py_ssize_t block_place(const Workspace* work, Py_ssize_t size, Py_ssize_t block) noexcept nogil:
+    return min(max((work.block_begin // size + block) * size, work.block_begin), work.last_block)
+
+
+cdef inline bint blocks_fit(const Job* job, Workspace* work, Py_ssize_t size) noexcept nogil:
+    """Whether every block finds its inputs in a window of the kind work.window, which stands within the row."""
+    cdef Py_ssize_t inner = job.inner
+    cdef Py_ssize_t room = size if work.window == ONE_WINDOW else 2 * size
+    # How far the last tap is behind the first one, and how far the window moves.
+    cdef Py_ssize_t reach = (job.cols.width - 1) * inner
+    cdef Py_ssize_t moves = reach if work.window == WINDOW_PER_TAP else 0
+    cdef Py_ssize_t last_window = (work.input_end - work.input_begin) * inner - room - moves
+    cdef Py_ssize_t block, place, last
+    if last_window < 0:
+        return False
+    for block in range(work.blocks):
+        place = block_place(work, size, block)
+        # Pixels never go back.
+        work.windows[block] = <int32_t>min(<Py_ssize_t>work.relative[place // inner], last_window)
+        last = work.relative[(place + size - 1) // inner] + inner - 1 + reach - moves
+        if last - work.windows[block] >= room:
+            return False
+    return True
+
+
 cdef inline void plan_blocks(const Job* job, Workspace* work, accumulator* tag) noexcept nogil:
     """Blocks of the tile's core; none where one would read more than its window, or where rows are too short."""
+    cdef const accumulator* padded = <const accumulator*>job.cols.padded + work.tile_begin
+    cdef accumulator* weights = <accumulator*>work.weights
     cdef Py_ssize_t size = block_lanes(tag)
-    cdef Py_ssize_t inner = job.inner
-    cdef Py_ssize_t pixels = size // inner
     cdef Py_ssize_t count = work.tile_end - work.tile_begin
     cdef Py_ssize_t begin = min(max(job.cols.core_begin - work.tile_begin, 0), count)
     cdef Py_ssize_t end = min(max(job.cols.core_end - work.tile_begin, begin), count)
     # Zeros all over, as in gradients of reductions.
     cdef bint masked = end - begin < count // 2
-    cdef Py_ssize_t last_window = (work.input_end - work.input_begin - job.cols.width + 1) * inner - 2 * size
-    cdef Py_ssize_t blocks, block, pixel, last, k, c, place
+    cdef Py_ssize_t block, lane, pixel, c, t
+    cdef int32_t pixel_of[MAX_LANES]
     if masked:
         begin, end = 0, count
-    # Where a whole register may still be stored.
-    last = min(end - pixels, (count * inner - size) // inner)
-    if last < begin or last_window < 0:
+    work.block_begin = begin * job.inner
+    work.last_block = end * job.inner - size
+    if work.last_block < work.block_begin:
         return
-    blocks = (last - begin + pixels - 1) // pixels + 1
-    memset(work.lanes, 0, blocks * size)
-    for block in range(blocks):
-        pixel = min(begin + block * pixels, last)
-        # Pixels never go back.
-        work.windows[block] = <int32_t>min(<Py_ssize_t>work.relative[pixel], last_window)
-        for k in range(pixels):
-            place = work.relative[pixel + k] - work.windows[block]
-            if place + inner > 2 * size:
-                return
-            for c in range(inner):
-                work.lanes[block * size + k * inner + c] = <uint8_t>(place + c)
-    work.blocks = blocks
-    work.block_begin = begin
-    work.block_end = last + pixels
-    work.last_block = last
+    work.blocks = (work.last_block - work.block_begin // size * size + size - 1) // size + 1
+    work.window = ONE_WINDOW
+    while not blocks_fit(job, work, size):
+        if work.window == WINDOW_PER_TAP:
+            work.blocks = 0
+            return
+        work.window += 1
     work.masked_blocks = masked
+    for block in range(work.blocks):
+        pixel = block_place(work, size, block)
+        c = pixel % job.inner
+        pixel = pixel // job.inner
+        for lane in range(size):
+            pixel_of[lane] = <int32_t>pixel
+            work.lanes[block * size + lane] = <uint8_t>(work.relative[pixel] + c - work.windows[block])
+            c += 1
+            if c == job.inner:
+                c = 0
+                pixel += 1
+        for t in range(job.cols.width):
+            for lane in range(size):
+                weights[lane] = padded[t * job.cols.output_length + pixel_of[lane]]
+            weights += size
 
 
 cdef inline void enter_tile(const Job* job, Workspace* work, Py_ssize_t tile, accumulator* tag) noexcept nogil:
@@ -802,7 +821,7 @@ cdef inline void enter_tile(const Job* job, Workspace* work, Py_ssize_t tile, ac
 
 cdef inline Py_ssize_t padded_bytes(Py_ssize_t size) noexcept nogil:
     # Whole cache lines, and one between neighbours.
-    return (size + 127) // 64 * 64
+    return (size + 2 * LINE - 1) // LINE * LINE
 
 
 cdef inline Py_ssize_t buffer_bytes(const Job* job, Py_ssize_t elements, accumulator* tag) noexcept nogil:
@@ -826,10 +845,12 @@ cdef inline Py_ssize_t workspace_bytes(const Job* job, Workspace* work, char* me
     at += padded_bytes(job.tile * <Py_ssize_t>sizeof(int32_t))
     if goes_by_blocks(job, tag):
         work.windows = <int32_t*>at
-        blocks = job.tile // (size // job.inner) + 1
+        blocks = job.tile * job.inner // size + 2
         at += padded_bytes(blocks * <Py_ssize_t>sizeof(int32_t))
         work.lanes = <uint8_t*>at
         at += padded_bytes(blocks * size)
+        work.weights = at
+        at += padded_bytes(blocks * size * job.cols.width * <Py_ssize_t>sizeof(accumulator))
     return at - memory
 
 
@@ -992,7 +1013,8 @@ cdef void place_axes(Job* job, Plain* plain, bint single) noexcept nogil:
 
 cdef void plan_tiles(Job* job) noexcept nogil:
     cdef Py_ssize_t first, last, begin
-    job.tile = min(max(TILE // job.inner, 1), job.cols.output_length)
+    # The weights of blocks, too, are to stay in the cache.
+    job.tile = min(max(2 * TILE // (job.inner * max(job.cols.width, <Py_ssize_t>2)), 1), job.cols.output_length)
     while True:
         job.tile_input = 1
         begin = 0
@@ -1006,7 +1028,9 @@ cdef void plan_tiles(Job* job) noexcept nogil:
     job.tiles = (job.cols.output_length + job.tile - 1) // job.tile
     job.units = job.tiles * job.outer_count * job.rows.output_length
     job.ring = min(job.rows.longest, <Py_ssize_t>MAX_RING)
+    # Whole cache lines of any accumulator.
     job.ring_row = (job.tile if job.cols.mapped and not job.rows_first else job.tile_input) * job.inner
+    job.ring_row = (job.ring_row + 31) // 32 * 32
 
 
 cdef bint is_packed(Py_ssize_t step, Py_ssize_t inner, Py_ssize_t inner_step, Py_ssize_t size) noexcept nogil:
@@ -1050,6 +1074,7 @@ cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
     cdef Py_ssize_t bytes_moved, part_bytes
     cdef int part, threads
     cdef char* memory
+    cdef char* aligned
     with nogil:
         # No array is of the type `fixed`, and no integer is summed in double but those that blends do not know.
         if accumulator is fixed:
@@ -1087,15 +1112,17 @@ cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
         )
         threads = <int>max(1, min(<Py_ssize_t>num_threads, min(job.units, bytes_moved // BYTES_PER_THREAD)))
         part_bytes = workspace_bytes(job, &work, NULL, tag)
-        memory = <char*>malloc(part_bytes * threads)
+        # Registers stored across cache lines take twice as long: buffers begin at one.
+        memory = <char*>malloc(part_bytes * threads + LINE)
+        aligned = memory + (LINE - <size_t>memory % LINE)
     if memory == NULL:
         raise MemoryError(f"resample: no memory for {part_bytes * threads} bytes of row buffers")
     with nogil:
         if threads == 1:
-            resample_part(job, memory, 0, 1, tag)
+            resample_part(job, aligned, 0, 1, tag)
         else:
             for part in prange(threads, num_threads=threads, schedule="static"):
-                resample_part(job, memory + part * part_bytes, part, threads, tag)
+                resample_part(job, aligned + part * part_bytes, part, threads, tag)
         free(memory)
     return 0
 
