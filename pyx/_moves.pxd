@@ -7,7 +7,7 @@
 # contiguous parts, so every element of dst is written by one thread. Alignment and dtype do not matter: elements are
 # words or runs of bytes. Zero-length axes and overlapping operands are not handled: faces return early or copy first.
 from libc.stdint cimport int64_t, uint8_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memmove, memset
 
 from _types cimport (
@@ -39,9 +39,10 @@ cdef enum:
     MAX_WINDOWS = 8
     # Bytes of a side of a transposed tile.
     TILE = 16
-    # Bytes of a line of picks, and lines of it, for which windows pay.
+    # Bytes of a line of picks, lines of it, and bytes of all of them, for which windows pay.
     MAX_PICKED = 1048576
     MIN_LINES = 8
+    MIN_SHUFFLED = 2048
     # Bytes under which another thread does not pay.
     BYTES_PER_THREAD = 131072
 
@@ -330,11 +331,12 @@ cdef inline int place_windows(
 ) noexcept nogil:
     """Windows that hold the units at `places`, one per lane, none that begins after `latest`.
 
-    Their number, MAX_WINDOWS + 1 if there are more; those that are not needed give nothing.
+    Their number, MAX_WINDOWS + 1 if there are more. Before: all controls give nothing, and so do those not needed.
     """
     cdef Py_ssize_t ascending[MAX_LANES]
     cdef int lane_of[MAX_LANES]
-    cdef int unit = <int>window // lanes
+    # Units of 1, 2 and 4 bytes.
+    cdef int shift = (<int>window // lanes) >> 1
     cdef int lane, at
     cdef int windows = 0
     for lane in range(lanes):
@@ -345,14 +347,13 @@ cdef inline int place_windows(
             at -= 1
         ascending[at] = places[lane]
         lane_of[at] = lane
-    memset(controls, 128, MAX_WINDOWS * lanes)
     for at in range(lanes):
         if windows == 0 or ascending[at] >= offsets[windows - 1] + window:
             if windows == MAX_WINDOWS:
                 return MAX_WINDOWS + 1
             offsets[windows] = min(ascending[at], latest)
             windows += 1
-        controls[(windows - 1) * lanes + lane_of[at]] = <uint8_t>((ascending[at] - offsets[windows - 1]) // unit)
+        controls[(windows - 1) * lanes + lane_of[at]] = <uint8_t>((ascending[at] - offsets[windows - 1]) >> shift)
     for at in range(windows, MAX_WINDOWS):
         offsets[at] = offsets[0]
     return windows
@@ -391,6 +392,7 @@ cdef inline bint fill_windows(Move* move, const Py_ssize_t* places) noexcept nog
     if latest < lowest:
         return False
     move.windows = 0
+    memset(move.window_controls, 128, blocks * MAX_WINDOWS * lanes)
     for i in range(blocks):
         move.windows = max(move.windows, place_windows(
             places + min(i * lanes, units - lanes), lanes, block, latest, move.window_offsets + i * MAX_WINDOWS,
@@ -420,7 +422,10 @@ cdef inline bint plan_shuffles(Move* move, int unit) noexcept nogil:
     cdef Py_ssize_t blocks, k
     cdef Py_ssize_t* places
     cdef bint planned = False
-    if block == 0 or move.dst_step[last] != group or move.dst_item > 12 or (move.dst_item | move.src_step[last]) % unit:
+    if (
+        block == 0 or move.dst_step[last] != group or move.dst_item > 12
+        or move.lines * move.length[last] * group < MIN_SHUFFLED
+    ):
         return False
     if move.kind == PATTERNS:
         for k in range(move.pattern):
@@ -435,7 +440,7 @@ cdef inline bint plan_shuffles(Move* move, int unit) noexcept nogil:
     move.repeat_items = repeats
     move.whole = move.length[last] // repeats
     blocks = (move.repeat_bytes + block - 1) // block
-    places = <Py_ssize_t*>malloc(move.repeat_bytes // unit * sizeof(Py_ssize_t))
+    places = <Py_ssize_t*>calloc(move.repeat_bytes // unit, sizeof(Py_ssize_t))
     move.window_offsets = <Py_ssize_t*>malloc(blocks * MAX_WINDOWS * (sizeof(Py_ssize_t) + block // unit))
     if places != NULL and move.window_offsets != NULL:
         move.window_controls = <uint8_t*>(move.window_offsets + blocks * MAX_WINDOWS)
@@ -445,6 +450,13 @@ cdef inline bint plan_shuffles(Move* move, int unit) noexcept nogil:
     if not planned:
         release_move(move)
     return planned
+
+
+cdef inline void plan_widest_shuffles(Move* move) noexcept nogil:
+    cdef Py_ssize_t steps = move.dst_item | move.src_step[move.rank - 1]
+    cdef int unit = 1 if steps & 1 else 2 if steps & 2 else 4
+    if not plan_shuffles(move, unit) and unit > 1:
+        plan_shuffles(move, 1)
 
 
 cdef inline void plan_move(Move* move) noexcept nogil:
@@ -492,7 +504,7 @@ cdef inline void plan_move(Move* move) noexcept nogil:
         move.lines *= move.length[i]
     move.window_offsets = NULL
     if (move.kind == PICKS or move.kind == PATTERNS) and move.lines >= MIN_LINES:
-        plan_shuffles(move, 4) or plan_shuffles(move, 2) or plan_shuffles(move, 1)
+        plan_widest_shuffles(move)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
