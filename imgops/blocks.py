@@ -307,16 +307,17 @@ def _add(x, out, numbers, accumulate, num_threads):
 
 def _plan(function, shape, itemsize, block_size, data_format, mode, to_space):
     """The plan of a move, kept for the next such call."""
-    arguments = (function, shape, itemsize, block_size, data_format, mode, to_space)
+    # An int once and for all: another object may be a different number by the next call, or one that is not welcome.
+    block = block_size if type(block_size) is int else _checks.block_size(function, block_size)
+    arguments = (function, shape, itemsize, block, data_format, mode, to_space)
     try:
-        # The type tells 2 from 2.0 and 1 from True, which are equal but not equally welcome.
-        return _kept_plan(*arguments, type(block_size))
+        return _kept_plan(*arguments)
     except (TypeError, ValueError):
         # An argument that cannot be a key of the cache, or a wrong one: refused below, in the words of the call itself.
         return _make_plan(*arguments)
 
 
-def _make_plan(function, shape, itemsize, block_size, data_format, mode, to_space, _kind=None):
+def _make_plan(function, shape, itemsize, block_size, data_format, mode, to_space):
     """(the result's shape, the numbers that the kernel takes: channel, height and width axis, block, CRD, to_space)."""
     block = _checks.block_size(function, block_size)
     data_format, mode, result = _checks.blocks(function, shape, block, data_format, mode, to_space)

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from numbers import Rational
 
 import numpy as np
 
@@ -18,6 +19,8 @@ _CACHED_LENGTHS, _LONG_PLANS = 2**15, 8
 _PADDED_TAPS = 16
 # Bits that 8-bit integers leave in 16 for those of the weights of all tables together.
 _FIXED_BITS = 8
+# Types whose instances stay the numbers that they are.
+_LASTING = (int, float, Rational, np.generic, str, type(None))
 # Outputs of two axes for which another call or two for their edges cost less than exact sums gain.
 _LARGE_INSIDE = 2**16
 
@@ -634,8 +637,13 @@ def _backward_plan(function, shape, input_size, scale, axes, data_format, *optio
     return _forward_plan(function, input_shape, size, scale, axes, data_format, *options)
 
 
-def _kept_plan(limit, make, function, arguments, *_kinds):
-    """A plan of axes up to the limit; None for longer ones, whose tables would take too much of the memory."""
+def _kept_plan(limit, make, function, arguments, *kinds):
+    """A plan of axes up to the limit; None for longer ones, whose tables would take too much of the memory.
+
+    None too for numbers that may be other ones by the next call, such as tensors.
+    """
+    if not all(issubclass(kind, _LASTING) for entry in kinds for kind in (entry if type(entry) is tuple else (entry,))):
+        return None
     plan = make(function, *arguments)
     lengths = sum(plan.input_shape[axis] + plan.output_shape[axis] for axis in plan._request.axes)
     return plan if lengths <= limit else None

@@ -293,3 +293,25 @@ def test_plans_of_pictures_are_kept():
         imgops.resample(x, (540, 960))
     assert resampling._long_plan.cache_info().hits >= before + 2
     assert resampling._long_plan.cache_info().maxsize * resampling._CACHED_LENGTHS < 2**19
+
+
+class Changing:
+    """A number that may be another one by the next call, as a tensor may."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __index__(self):
+        return self.number
+
+
+def test_plans_of_numbers_that_change_are_not_kept():
+    number = Changing(2)
+    x = np.zeros((4, 4, 16))
+    assert imgops.depth_to_space(x, number).shape == (8, 8, 4)
+    assert imgops.space_to_depth_grad(x, number).shape == (8, 8, 4)
+    assert imgops.resample(x, (number, 3)).shape == (2, 3, 16)
+    number.number = 4
+    assert imgops.depth_to_space(x, number).shape == (16, 16, 1)
+    assert imgops.space_to_depth_grad(x, number).shape == (16, 16, 1)
+    assert imgops.resample(x, (number, 3)).shape == (4, 3, 16)

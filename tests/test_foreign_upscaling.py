@@ -230,3 +230,14 @@ def test_what_is_no_number_is_an_error(bound, channels, tmp_path):
     for dtype in (np.uint8, np.uint16, np.float32):
         with pytest.raises(ValueError, match=r"output must be finite; got NaN or infinity for \d+ of"):
             upscaler(bright.astype(dtype))
+
+
+def test_tiles_of_a_residual_that_reads_less_than_its_skip(tmp_path):
+    net = Net(1)
+    net.conv(4, 1)
+    facts = {"kind": "luma residual", "scale": "2", "halo": "0", "skip": "cubic", "rotations": "2"}
+    model = net.model([1, 1, "H", "W"], metadata={f"imgops.{key}": value for key, value in facts.items()})
+    path = saved(tmp_path, model)
+    pixels = np.random.default_rng(5).integers(0, 256, (23, 31, 3), np.uint8)
+    whole = Upscaler(path)(pixels)
+    assert np.abs(Upscaler(path, tile=8)(pixels).astype(int) - whole).max() <= 1

@@ -57,6 +57,13 @@ def arguments():
     parser.add_argument(
         "--minutes", type=float, default=math.inf, help="end the schedule after this time at the latest"
     )
+    parser.add_argument(
+        "--reductions",
+        type=float,
+        nargs="*",
+        default=[],
+        help="factors, such as 0.7: pictures so reduced are learnt too",
+    )
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--patch", type=int, default=48, help="side of a patch of the small picture, pixels")
     parser.add_argument("--rate", type=float, default=1e-3, help="largest learning rate")
@@ -153,6 +160,16 @@ def read(folder):
     if not paths:
         raise SystemExit(f"{folder} holds no PNG files")
     return [np.asarray(Image.open(path).convert("RGB")) for path in paths]
+
+
+def with_reduced(pictures, factors):
+    """The pictures, and each of them made smaller by the factors: finer detail than they have themselves."""
+    smaller = [
+        imgops.resample(picture, scale=factor, mode="cubic", antialias=True)
+        for picture in pictures
+        for factor in factors
+    ]
+    return pictures + smaller
 
 
 def pair(picture, scale):
@@ -321,9 +338,8 @@ def main():
         body.load_state_dict({key: state[key] if state[key].shape == own[key].shape else own[key] for key in own})
     average = Body(*shape, options.colours)
     average.load_state_dict(body.state_dict())
-    patches = Patches(
-        read(options.images), scale, options.skip, options.colours, body.halo, options.patch, options.seed
-    )
+    pictures = with_reduced(read(options.images), options.reductions)
+    patches = Patches(pictures, scale, options.skip, options.colours, body.halo, options.patch, options.seed)
     pairs = [pair(picture, scale) for picture in read(options.validate)]
     optimiser = torch.optim.Adam(body.parameters(), options.rate, betas=(0.9, 0.99), fused=True)
     count = sum(kernel.numel() + bias.numel() for kernel, bias in body.kernels())

@@ -49,7 +49,7 @@ class LumaResidual:
 
     def __init__(self, model, name, scale, halo, skip, rotations):
         graph = read_graph(model)
-        self.scale, self.halo, self.inset = scale, halo, halo
+        self.scale, self.halo, self.inset = scale, max(halo, SKIP_REACH), halo
         self._name, self._skip, self._rotations = name, skip, rotations
         self.engine = Engine(model, name, graph)
         self.pixel_bytes = network_bytes(graph, scale)
