@@ -58,11 +58,11 @@ def arguments():
         "--minutes", type=float, default=math.inf, help="end the schedule after this time at the latest"
     )
     parser.add_argument(
-        "--reductions",
+        "--resized",
         type=float,
         nargs="*",
         default=[],
-        help="factors, such as 0.7: pictures so reduced are learnt too",
+        help="factors, such as 0.7 and 1.5: pictures so resized are learnt too",
     )
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--patch", type=int, default=48, help="side of a patch of the small picture, pixels")
@@ -162,14 +162,14 @@ def read(folder):
     return [np.asarray(Image.open(path).convert("RGB")) for path in paths]
 
 
-def with_reduced(pictures, factors):
-    """The pictures, and each of them made smaller by the factors: finer detail than they have themselves."""
-    smaller = [
+def with_resized(pictures, factors):
+    """The pictures, and each of them resized by the factors: sharper or softer than they are themselves."""
+    resized = [
         imgops.resample(picture, scale=factor, mode="cubic", antialias=True)
         for picture in pictures
         for factor in factors
     ]
-    return pictures + smaller
+    return pictures + resized
 
 
 def pair(picture, scale):
@@ -338,7 +338,7 @@ def main():
         body.load_state_dict({key: state[key] if state[key].shape == own[key].shape else own[key] for key in own})
     average = Body(*shape, options.colours)
     average.load_state_dict(body.state_dict())
-    pictures = with_reduced(read(options.images), options.reductions)
+    pictures = with_resized(read(options.images), options.resized)
     patches = Patches(pictures, scale, options.skip, options.colours, body.halo, options.patch, options.seed)
     pairs = [pair(picture, scale) for picture in read(options.validate)]
     optimiser = torch.optim.Adam(body.parameters(), options.rate, betas=(0.9, 0.99), fused=True)
