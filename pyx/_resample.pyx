@@ -19,6 +19,11 @@ from _types cimport (
     word8, word16,
 )
 
+cdef extern from "_streams.h" nogil:
+    const bint IMGOPS_HAS_STREAMS
+    void stream(const void* src, void* dst, Py_ssize_t size)
+    void finish_streams()
+
 cdef extern from "_lines.h" nogil:
     const int IMGOPS_HAS_LANES
     const int float_lanes_of_block, double_lanes_of_block, fixed_lanes_of_block
@@ -111,6 +116,8 @@ cdef enum:
     LINE = 64
     # Lines under which the blocks of a tile do not pay.
     BLOCK_LINES = 16
+    # Bytes of an output from which on writing past the caches pays: below, what comes next finds the output there.
+    STREAM_BYTES = 32000000
 
 
 cdef bint are_means(const int64_t[::1] offsets, const double[::1] weights, double one):
@@ -205,6 +212,7 @@ cdef struct Job:
     char* dst
     int src_dtype
     int dst_dtype
+    Py_ssize_t dst_size
     bint add
     Axis rows
     Axis cols
@@ -226,6 +234,8 @@ cdef struct Job:
     # Bytes that pairs of pixels are summed of, in rows of sums, or rounded where both axes take means of two.
     bint pairs
     bint halves
+    # Rows of an output that no cache keeps go past the caches.
+    bint streams
     # Of `fixed`: bits that the weights leave of those behind the point, and what makes sums positive.
     int spare_bits
     fixed bias
@@ -242,6 +252,7 @@ cdef struct Workspace:
     char* loaded
     char* blended
     char* result
+    char* streamed
     int32_t* relative
     # See blocks in _lines.h: `blocks` of them, from the element block_begin of the tile's row to the end of last_block.
     int32_t* windows
@@ -575,11 +586,11 @@ cdef inline void store_any(
 
 
 cdef inline void store_row(const Job* job, const Workspace* work, const accumulator* row, char* dst) noexcept nogil:
+    """The tile of a row to where it begins in the output."""
     cdef Py_ssize_t count = work.tile_end - work.tile_begin
     cdef Py_ssize_t i
     cdef const void* rows[4]
     cdef accumulator one[4]
-    dst += work.tile_begin * job.cols.dst_step
     if accumulator is not double:
         if job.blends_out:
             for i in range(4):
@@ -658,19 +669,18 @@ cdef inline bint blend_column(
     return False
 
 
-cdef inline void output_row(
+cdef inline void fill_row(
     const Job* job, Workspace* work, const char* src, char* dst, Py_ssize_t output, accumulator* tag
 ) noexcept nogil:
-    cdef char* target = dst + output * job.rows.dst_step
-    cdef char* first = target + work.tile_begin * job.cols.dst_step
-    cdef accumulator* result = <accumulator*>first if job.dst_direct else <accumulator*>work.result
+    """The tile of one row of the output, to begin at dst."""
+    cdef accumulator* result = <accumulator*>dst if job.dst_direct else <accumulator*>work.result
     cdef accumulator* blended = <accumulator*>work.blended
     cdef Py_ssize_t output_count = (work.tile_end - work.tile_begin) * job.inner
     cdef Py_ssize_t input_count = (work.input_end - work.input_begin) * job.inner
     cdef const accumulator* row
     if job.halves:
         src += job.rows.starts[output] * job.rows.src_step
-        pairs_row(job, work, src, src + job.rows.src_step, result, first)
+        pairs_row(job, work, src, src + job.rows.src_step, result, dst)
         return
     if job.rows.mapped and job.rows_first:
         blend_column(job, work, src, output, blended, input_count, NULL)
@@ -678,7 +688,7 @@ cdef inline void output_row(
     elif job.rows.mapped:
         # Rows of sums only, which those of a job that blends in are not unless they went through cols.
         if blend_column(
-            job, work, src, output, result, output_count, first if job.blends_out and not job.blends_in else NULL
+            job, work, src, output, result, output_count, dst if job.blends_out and not job.blends_in else NULL
         ):
             return
     elif job.pairs:
@@ -689,12 +699,23 @@ cdef inline void output_row(
     else:
         row = load_row(job, work, src + output * job.rows.src_step, <accumulator*>work.loaded)
         if not job.dst_direct:
-            store_row(job, work, row, target)
+            store_row(job, work, row, dst)
         else:
             memcpy(result, row, output_count * sizeof(accumulator))
         return
     if not job.dst_direct:
-        store_row(job, work, result, target)
+        store_row(job, work, result, dst)
+
+
+cdef inline void output_row(
+    const Job* job, Workspace* work, const char* src, char* dst, Py_ssize_t output, accumulator* tag
+) noexcept nogil:
+    dst += output * job.rows.dst_step + work.tile_begin * job.cols.dst_step
+    if job.streams:
+        fill_row(job, work, src, work.streamed, output, tag)
+        stream(work.streamed, dst, (work.tile_end - work.tile_begin) * job.cols.dst_step)
+    else:
+        fill_row(job, work, src, dst, output, tag)
 
 
 cdef inline void input_range(
@@ -841,6 +862,9 @@ cdef inline Py_ssize_t workspace_bytes(const Job* job, Workspace* work, char* me
     at += buffer_bytes(job, job.tile_input, tag)
     work.result = at
     at += buffer_bytes(job, job.tile, tag)
+    work.streamed = at
+    if job.streams:
+        at += padded_bytes(job.tile * job.cols.dst_step)
     work.relative = <int32_t*>at
     at += padded_bytes(job.tile * <Py_ssize_t>sizeof(int32_t))
     if goes_by_blocks(job, tag):
@@ -883,6 +907,8 @@ cdef void resample_part(const Job* job, char* memory, int part, int parts, accum
         unit += rest
         for i in range(rest):
             output_row(job, &work, src, dst, row + i, tag)
+    if job.streams:
+        finish_streams()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -1106,6 +1132,7 @@ cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
         job.halves = (
             job.pairs and job.cols.width == 2 and job.blends_out and halves_exactly(&job.rows) and job.rows.shift == 1
         )
+        job.streams = job.streams and is_packed(job.cols.dst_step, job.inner, job.dst_inner_step, job.dst_size)
         plan_tiles(job)
         bytes_moved = size * job.inner * job.outer_count * (
             job.rows.input_length * job.cols.input_length + job.rows.output_length * job.cols.output_length
@@ -1153,7 +1180,9 @@ def resample(
         job.dst = <char*>target.buf
         job.src_dtype = src_dtype
         job.dst_dtype = dst_dtype
+        job.dst_size = target.itemsize // parts
         job.add = add
+        job.streams = IMGOPS_HAS_STREAMS and not add and target.len >= STREAM_BYTES
         job.inner = 1
         job.src_inner_step = 0
         job.dst_inner_step = 0

@@ -315,3 +315,36 @@ def test_plans_of_numbers_that_change_are_not_kept():
     assert imgops.depth_to_space(x, number).shape == (16, 16, 1)
     assert imgops.space_to_depth_grad(x, number).shape == (16, 16, 1)
     assert imgops.resample(x, (number, 3)).shape == (4, 3, 16)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "channels", "mode"),
+    [
+        (np.uint8, 4, "linear"),
+        (np.uint8, 1, "cubic"),
+        (np.float16, 3, "linear"),
+        (np.float32, 3, "cubic"),
+        (np.float64, 1, "linear"),
+    ],
+)
+def test_large_outputs_written_past_the_caches(dtype, channels, mode):
+    # Rows that begin at any place of a cache line, in tiles; more than what is written past them from on.
+    width = 4099
+    height = 32_000_000 // (width * channels * np.dtype(dtype).itemsize) + 2
+    x = noise((height // 3, width // 2, channels), dtype)
+    room = np.empty(height * width * channels + 1, dtype)
+    written = room[1:].reshape(height, width, channels)
+    imgops.resample(x, (height, width), mode=mode, out=written)
+    # Elements with room between them are written one by one.
+    plain = np.empty((height, width, channels, 2), dtype)[..., 0]
+    imgops.resample(x, (height, width), mode=mode, out=plain)
+    np.testing.assert_array_equal(written, plain)
+
+
+def test_large_gradients_written_past_the_caches():
+    gradient = noise((3, 1999, 2003), np.float32)
+    written = imgops.resample_grad(gradient, (2003, 1361), data_format="NCHW")
+    added = np.zeros_like(written)
+    imgops.resample_grad(gradient, (2003, 1361), data_format="NCHW", out=added, accumulate=True)
+    assert written.nbytes > 32_000_000
+    np.testing.assert_array_equal(written, added)
