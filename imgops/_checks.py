@@ -242,6 +242,8 @@ def converted(function, x, dtype):
 
 def overlaps_itself(array):
     """Whether two elements of an array share a byte."""
+    if array.flags.c_contiguous:
+        return False
     extent = array.itemsize
     axes = sorted(
         (abs(stride), length) for stride, length in zip(array.strides, array.shape, strict=True) if length > 1

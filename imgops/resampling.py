@@ -255,6 +255,8 @@ class ResamplePlan:
         self._request = request
         # By dtypes; an entry is made once and never changed.
         self._calls = {}
+        # Bytes of the largest item of which a result is known to be countable.
+        self._fitting_size = 0
 
     @classmethod
     def _from_request(cls, request):
@@ -442,11 +444,13 @@ class ResamplePlan:
     def _pick(self, function, x, out, dtype, num_threads):
         result_dtype = x.dtype if dtype is None else _checks.any_dtype(function, dtype)
         if out is None:
-            _checks.element_count(function, self.output_shape, result_dtype.itemsize)
+            if result_dtype.itemsize > self._fitting_size:
+                _checks.element_count(function, self.output_shape, result_dtype.itemsize)
+                self._fitting_size = result_dtype.itemsize
             out = _checks.empty(function, self.output_shape, result_dtype)
         else:
             x = _checked_operands(function, self.output_shape, x, out, result_dtype, dtype)
-        if x.dtype != result_dtype:
+        if dtype is not None and x.dtype != result_dtype:
             x = _checks.converted(function, x, result_dtype)
         if not self._is_empty:
             if self._tables is not None:

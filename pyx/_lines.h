@@ -31,6 +31,13 @@
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
+#define IMGOPS_FETCH(AT) __builtin_prefetch(AT)
+#else
+#define IMGOPS_FETCH(AT) ((void)(AT))
+#endif
+
+#define IMGOPS_AHEAD 2048
+#if defined(__GNUC__) || defined(__clang__)
 #define IMGOPS_HAS_LANES 1
 typedef fixed fixed_lanes __attribute__((vector_size(8)));
 typedef int16_t fixed_bits_lanes __attribute__((vector_size(8)));
@@ -270,6 +277,7 @@ enum { ONE_WINDOW, WIDE_WINDOW, WINDOW_PER_TAP };
             const ptrdiff_t aligned = (begin / size + block) * size;                                                 \
             const ptrdiff_t at = aligned < begin ? begin : aligned < last ? aligned : last;                          \
             const T *x = src + windows[block];                                                                       \
+            IMGOPS_FETCH((const char *)x + IMGOPS_AHEAD);                                                            \
             T##_places places = T##_window(lanes + block * size);                                                    \
             T##_block low, high, weight, sum = {0};                                                                  \
             T##_block_bits read = {0};                                                                               \
@@ -411,12 +419,6 @@ IMGOPS_BLEND_SUMS(fixed_blend_int8, fixed, any_int8)
 IMGOPS_BLEND_INTEGERS(float_blend_to_word8, float, word8, IMGOPS_LOW_BITS)
 IMGOPS_BLEND_INTEGERS(float_blend_to_word16, float, word16, IMGOPS_LOW_BITS)
 IMGOPS_BLEND_INTEGERS(fixed_blend_to_word8, fixed, word8, IMGOPS_HALF_EVEN)
-
-#if defined(__GNUC__) || defined(__clang__)
-#define IMGOPS_FETCH(AT) __builtin_prefetch(AT)
-#else
-#define IMGOPS_FETCH(AT) ((void)(AT))
-#endif
 
 /* Pairs: a register of bytes becomes one of half as many sums, in parts of 16 bytes and 8 sums; with 3 elements a pixel, of
  * 12 and 6. What the parts have in the end is packed, so that nothing is read or written beyond a row. */
