@@ -36,7 +36,9 @@
 #define IMGOPS_FETCH(AT) ((void)(AT))
 #endif
 
-#define IMGOPS_AHEAD 2048
+/* How far ahead blocks fetch, in bytes: processors stop at the end of a page. */
+enum { IMGOPS_AHEAD = 2048 };
+
 #if defined(__GNUC__) || defined(__clang__)
 #define IMGOPS_HAS_LANES 1
 typedef fixed fixed_lanes __attribute__((vector_size(8)));
