@@ -20,6 +20,12 @@ cdef extern from "_shuffles.h" nogil:
         const char* src, char* dst, Py_ssize_t length, const Py_ssize_t* offsets, const uint8_t* controls, int windows,
         int unit
     )
+    const int IMGOPS_MAX_BLOCKS
+    const int IMGOPS_MAX_BLOCK_WINDOWS
+    void shuffle_repeats(
+        const char* src, Py_ssize_t src_step, char* dst, Py_ssize_t dst_step, Py_ssize_t count,
+        const Py_ssize_t* offsets, const uint8_t* controls, int blocks, int windows, int unit
+    )
     const int IMGOPS_HAS_TRANSPOSES
     void transpose_words(
         const char* src, Py_ssize_t src_step, const Py_ssize_t* rows, Py_ssize_t row_count, char* dst,
@@ -37,6 +43,10 @@ cdef enum:
     # The most lanes of a shuffled block, and the most windows that it may have.
     MAX_LANES = 32
     MAX_WINDOWS = 8
+    # The longest runs that are shuffled.
+    MAX_SHUFFLED_RUN = 32
+    # Bytes of src that a piece of a line spans, where other lines read what it leaves between its items.
+    PIECE = 8192
     # Bytes of a side of a transposed tile.
     TILE = 16
     # Bytes of a line of picks, lines of it, and bytes of all of them, for which windows pay.
@@ -51,7 +61,7 @@ cdef enum:
     PICKS = 1         # one axis with an index table
     INTERLEAVE = 2    # two axes: several contiguous rows of src into one of dst
     DEINTERLEAVE = 3  # two axes: one contiguous row of src into several of dst
-    PATTERNS = 4      # one axis of equal patterns, each contiguous in dst
+    PATTERNS = 4      # one axis of equal patterns of items, each contiguous in dst
     NUMBERS = 5       # one axis of numbers converted, or added to dst
     TRANSPOSES = 6    # one axis of matrices whose rows are contiguous in src and whose columns are in dst
 
@@ -76,28 +86,25 @@ cdef struct Move:
     # Of transposes: `pattern` rows begin at offsets from the matrix in src, `column_count` columns at `columns` in dst.
     Py_ssize_t columns[PATTERN]
     Py_ssize_t column_count
-    # Of picks and patterns, or NULL: the windows of one repeat of a line, see _shuffles.h. `whole` repeats go by them,
-    # the rest of the line word by word.
+    # Of lines in pieces: the axis that counts the pieces, or -1, and the items of the last piece.
+    int piece_axis
+    Py_ssize_t last_piece
+    # Of picks and patterns, or NULL: the windows of one repeat of a line, see _shuffles.h. The rest of a line that is no
+    # whole repeat goes item by item. `blocks` is 0 where there are too many for shuffle_repeats.
     Py_ssize_t* window_offsets
     uint8_t* window_controls
     int windows
     int unit
+    int blocks
     Py_ssize_t repeat_bytes
     Py_ssize_t repeat_items
-    Py_ssize_t whole
 
 
-cdef inline void add_axis(
-    Move* move, Py_ssize_t length, Py_ssize_t src_step, Py_ssize_t dst_step, const int64_t* index
+cdef inline void insert_axis(
+    Move* move, int place, Py_ssize_t length, Py_ssize_t src_step, Py_ssize_t dst_step, const int64_t* index
 ) noexcept nogil:
-    """Append an axis at its place by dst_step, largest first. Axes of length 1 move the origin or nothing."""
-    cdef int at
-    if length == 1:
-        if index != NULL:
-            move.src += index[0] * src_step
-        return
-    at = move.rank
-    while at > 0 and magnitude(move.dst_step[at - 1]) < magnitude(dst_step):
+    cdef int at = move.rank
+    while at > place:
         move.length[at] = move.length[at - 1]
         move.src_step[at] = move.src_step[at - 1]
         move.dst_step[at] = move.dst_step[at - 1]
@@ -108,6 +115,20 @@ cdef inline void add_axis(
     move.dst_step[at] = dst_step
     move.index[at] = index
     move.rank += 1
+
+
+cdef inline void add_axis(
+    Move* move, Py_ssize_t length, Py_ssize_t src_step, Py_ssize_t dst_step, const int64_t* index
+) noexcept nogil:
+    """Add an axis at its place by dst_step, largest first. Axes of length 1 move the origin or nothing."""
+    cdef int place = move.rank
+    if length == 1:
+        if index != NULL:
+            move.src += index[0] * src_step
+        return
+    while place > 0 and magnitude(move.dst_step[place - 1]) < magnitude(dst_step):
+        place -= 1
+    insert_axis(move, place, length, src_step, dst_step, index)
 
 
 cdef inline void remove_axis(Move* move, int at) noexcept nogil:
@@ -327,9 +348,10 @@ cdef inline void release_move(Move* move) noexcept nogil:
 
 
 cdef inline int place_windows(
-    const Py_ssize_t* places, int lanes, Py_ssize_t window, Py_ssize_t latest, Py_ssize_t* offsets, uint8_t* controls
+    const Py_ssize_t* places, Py_ssize_t count, int lanes, Py_ssize_t window, Py_ssize_t latest, Py_ssize_t* offsets,
+    uint8_t* controls
 ) noexcept nogil:
-    """Windows that hold the units at `places`, one per lane, none that begins after `latest`.
+    """Windows that hold the units at `places`, of the first `count` lanes, none that begins after `latest`.
 
     Their number, MAX_WINDOWS + 1 if there are more. Before: all controls give nothing, and so do those not needed.
     """
@@ -339,7 +361,7 @@ cdef inline int place_windows(
     cdef int shift = (<int>window // lanes) >> 1
     cdef int lane, at
     cdef int windows = 0
-    for lane in range(lanes):
+    for lane in range(<int>count):
         at = lane
         while at > 0 and ascending[at - 1] > places[lane]:
             ascending[at] = ascending[at - 1]
@@ -347,7 +369,7 @@ cdef inline int place_windows(
             at -= 1
         ascending[at] = places[lane]
         lane_of[at] = lane
-    for at in range(lanes):
+    for at in range(<int>count):
         if windows == 0 or ascending[at] >= offsets[windows - 1] + window:
             if windows == MAX_WINDOWS:
                 return MAX_WINDOWS + 1
@@ -377,14 +399,14 @@ cdef inline void list_places(const Move* move, Py_ssize_t* places, Py_ssize_t re
 
 
 cdef inline bint fill_windows(Move* move, const Py_ssize_t* places) noexcept nogil:
-    """The windows of all blocks of a repeat, as many of each; False where these are too many to pay."""
+    """The windows of all blocks of a repeat, as many of each; False where these are more than MAX_WINDOWS."""
     cdef Py_ssize_t block = block_bytes(move.unit)
     cdef int lanes = <int>block // move.unit
     cdef Py_ssize_t units = move.repeat_bytes // move.unit
     cdef Py_ssize_t blocks = (units + lanes - 1) // lanes
     cdef Py_ssize_t lowest = places[0]
     cdef Py_ssize_t latest = places[0]
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, begin
     for i in range(units):
         lowest = min(lowest, places[i])
         latest = max(latest, places[i])
@@ -394,12 +416,12 @@ cdef inline bint fill_windows(Move* move, const Py_ssize_t* places) noexcept nog
     move.windows = 0
     memset(move.window_controls, 128, blocks * MAX_WINDOWS * lanes)
     for i in range(blocks):
+        begin = i * lanes if move.blocks else min(i * lanes, units - lanes)
         move.windows = max(move.windows, place_windows(
-            places + min(i * lanes, units - lanes), lanes, block, latest, move.window_offsets + i * MAX_WINDOWS,
-            move.window_controls + i * MAX_WINDOWS * lanes,
+            places + begin, min(<Py_ssize_t>lanes, units - begin), lanes, block, latest,
+            move.window_offsets + i * MAX_WINDOWS, move.window_controls + i * MAX_WINDOWS * lanes,
         ))
-        # A window costs about as much as a word that is copied by itself, and a wide one as much as some of them.
-        if move.windows > MAX_WINDOWS or move.windows * move.dst_item > (36 if block == 64 else 12):
+        if move.windows > MAX_WINDOWS:
             return False
     for i in range(blocks):
         memmove(
@@ -413,17 +435,54 @@ cdef inline bint fill_windows(Move* move, const Py_ssize_t* places) noexcept nog
     return True
 
 
+cdef inline bint fill_repeats(Move* move, const Py_ssize_t* places, int blocks) noexcept nogil:
+    """As many patterns as a few blocks hold, if these have few windows."""
+    cdef int last = move.rank - 1
+    cdef Py_ssize_t group = move.dst_item * move.pattern
+    cdef Py_ssize_t block = block_bytes(move.unit)
+    cdef Py_ssize_t items
+    move.blocks = blocks
+    move.repeat_items = blocks * block // group
+    move.repeat_bytes = move.repeat_items * group
+    if (
+        not 1 <= move.repeat_items <= move.length[last] or move.repeat_bytes <= (blocks - 1) * block
+        or not fill_windows(move, places) or move.windows > IMGOPS_MAX_BLOCK_WINDOWS
+    ):
+        return False
+    # A load costs as much as a store; a run that is no word is copied in two steps.
+    items = move.repeat_items * move.pattern
+    return blocks * (move.windows + 1) <= (items if is_word(move.dst_item) else 2 * items)
+
+
+cdef inline bint plan_repeats(Move* move, const Py_ssize_t* places) noexcept nogil:
+    """The number of blocks that takes the fewest loads and stores for its bytes."""
+    cdef int best = 0
+    cdef Py_ssize_t best_cost = 0
+    cdef Py_ssize_t best_items = 1
+    cdef Py_ssize_t cost
+    cdef int blocks
+    for blocks in range(1, IMGOPS_MAX_BLOCKS + 1):
+        if fill_repeats(move, places, blocks):
+            cost = blocks * (move.windows + 1)
+            if best == 0 or cost * best_items < best_cost * move.repeat_items:
+                best = blocks
+                best_cost = cost
+                best_items = move.repeat_items
+    return best > 0 and fill_repeats(move, places, best)
+
+
 cdef inline bint plan_shuffles(Move* move, int unit) noexcept nogil:
     """Windows for picks or patterns whose units lie close together in src, if there is memory for them."""
     cdef int last = move.rank - 1
     cdef Py_ssize_t group = move.dst_item * (1 if move.kind == PICKS else move.pattern)
     cdef Py_ssize_t repeats = move.length[last] if move.kind == PICKS else 1
     cdef Py_ssize_t block = block_bytes(unit)
-    cdef Py_ssize_t blocks, k
+    cdef Py_ssize_t room, k
     cdef Py_ssize_t* places
     cdef bint planned = False
     if (
-        block == 0 or move.dst_step[last] != group or move.dst_item > 12
+        block == 0 or move.dst_step[last] != group
+        or move.dst_item > (12 if move.kind == PICKS else MAX_SHUFFLED_RUN)
         or move.lines * move.length[last] * group < MIN_SHUFFLED
     ):
         return False
@@ -433,19 +492,25 @@ cdef inline bint plan_shuffles(Move* move, int unit) noexcept nogil:
                 return False
         while repeats * group % block:
             repeats += 1
-    if not block <= repeats * group <= MAX_PICKED or move.length[last] < repeats:
+    # Room for one repeat of whole blocks, and for the repeats of a few blocks.
+    room = max(repeats * group, IMGOPS_MAX_BLOCKS * block)
+    if repeats * group > MAX_PICKED:
         return False
     move.unit = unit
-    move.repeat_bytes = repeats * group
-    move.repeat_items = repeats
-    move.whole = move.length[last] // repeats
-    blocks = (move.repeat_bytes + block - 1) // block
-    places = <Py_ssize_t*>calloc(move.repeat_bytes // unit, sizeof(Py_ssize_t))
-    move.window_offsets = <Py_ssize_t*>malloc(blocks * MAX_WINDOWS * (sizeof(Py_ssize_t) + block // unit))
+    places = <Py_ssize_t*>calloc(room // unit, sizeof(Py_ssize_t))
+    move.window_offsets = <Py_ssize_t*>malloc((room // block + 1) * MAX_WINDOWS * (sizeof(Py_ssize_t) + block // unit))
     if places != NULL and move.window_offsets != NULL:
-        move.window_controls = <uint8_t*>(move.window_offsets + blocks * MAX_WINDOWS)
-        list_places(move, places, repeats)
-        planned = fill_windows(move, places)
+        move.window_controls = <uint8_t*>(move.window_offsets + (room // block + 1) * MAX_WINDOWS)
+        list_places(move, places, repeats if move.kind == PICKS else room // group)
+        planned = move.kind == PATTERNS and plan_repeats(move, places)
+        if not planned and block <= repeats * group and repeats <= move.length[last]:
+            move.blocks = 0
+            move.repeat_items = repeats
+            move.repeat_bytes = repeats * group
+            # A window costs about as much as a word copied by itself, and a wide one as much as some of them.
+            planned = is_word(move.dst_item) or move.kind == PICKS
+            planned = planned and fill_windows(move, places)
+            planned = planned and move.windows * move.dst_item <= (36 if block == 64 else 12)
     free(places)
     if not planned:
         release_move(move)
@@ -457,6 +522,52 @@ cdef inline void plan_widest_shuffles(Move* move) noexcept nogil:
     cdef int unit = 1 if steps & 1 else 2 if steps & 2 else 4
     if not plan_shuffles(move, unit) and unit > 1:
         plan_shuffles(move, 1)
+
+
+cdef inline bint plan_run_shuffles(Move* move) noexcept nogil:
+    """Short runs, contiguous in dst, as patterns that are shuffled; move is as before where they are not."""
+    cdef int axes = move.line_axes
+    cdef int last = move.rank - 1
+    if is_word(move.dst_item) or move.dst_item > MAX_SHUFFLED_RUN:
+        return False
+    move.kind = PATTERNS
+    move.pattern = 1
+    move.offsets[0] = 0
+    if axes == 2:
+        if move.dst_step[last] != move.dst_item or move.length[last] > PATTERN:
+            move.kind = RUNS
+            return False
+        move.pattern = add_offsets(move.offsets, 1, move.length[last], move.src_step[last])
+        move.rank -= 1
+        move.line_axes = 1
+    plan_widest_shuffles(move)
+    if move.window_offsets == NULL:
+        move.kind = RUNS
+        move.rank += axes - 1
+        move.line_axes = axes
+        return False
+    return True
+
+
+cdef inline void plan_pieces(Move* move) noexcept nogil:
+    """Cut lines that leave bytes of src to other lines, so that these read them while they are near."""
+    cdef int last = move.rank - 1
+    cdef Py_ssize_t step = magnitude(move.src_step[last])
+    cdef Py_ssize_t piece = max(<Py_ssize_t>1, PIECE // max(<Py_ssize_t>1, step))
+    cdef Py_ssize_t pieces
+    move.piece_axis = -1
+    if (
+        move.kind != RUNS and move.kind != PATTERNS or move.line_axes != 1 or move.rank < 2
+        or move.index[last] != NULL or move.index[last - 1] != NULL
+        or magnitude(move.src_step[last - 1]) >= step or move.length[last] < 2 * piece
+    ):
+        return
+    pieces = (move.length[last] + piece - 1) // piece
+    move.last_piece = move.length[last] - (pieces - 1) * piece
+    move.length[last] = piece
+    insert_axis(move, last - 1, pieces, piece * move.src_step[last], piece * move.dst_step[last], NULL)
+    move.piece_axis = last - 1
+    move.lines *= pieces
 
 
 cdef inline void plan_move(Move* move) noexcept nogil:
@@ -503,8 +614,12 @@ cdef inline void plan_move(Move* move) noexcept nogil:
     for i in range(move.rank - move.line_axes):
         move.lines *= move.length[i]
     move.window_offsets = NULL
-    if (move.kind == PICKS or move.kind == PATTERNS) and move.lines >= MIN_LINES:
-        plan_widest_shuffles(move)
+    if move.lines >= MIN_LINES:
+        if move.kind == PICKS or move.kind == PATTERNS:
+            plan_widest_shuffles(move)
+        elif move.kind == RUNS:
+            plan_run_shuffles(move)
+    plan_pieces(move)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -701,6 +816,7 @@ cdef inline void pattern_words(
 
 cdef inline void line_patterns(const Move* move, const char* src, char* dst, Py_ssize_t count) noexcept nogil:
     cdef int last = move.rank - 1
+    cdef Py_ssize_t i, k
     cdef Py_ssize_t src_step = move.src_step[last]
     cdef Py_ssize_t dst_step = move.dst_step[last]
     if move.dst_item == 1:
@@ -709,6 +825,10 @@ cdef inline void line_patterns(const Move* move, const char* src, char* dst, Py_
         pattern_words(<const word16*>src, src_step, <word16*>dst, dst_step, move.offsets, move.pattern, count)
     elif move.dst_item == 4:
         pattern_words(<const word32*>src, src_step, <word32*>dst, dst_step, move.offsets, move.pattern, count)
+    elif move.dst_item != 8:
+        for i in range(count):
+            for k in range(move.pattern):
+                copy_run(src + i * src_step + move.offsets[k], dst + i * dst_step + k * move.dst_item, move.dst_item)
     else:
         pattern_words(<const word64*>src, src_step, <word64*>dst, dst_step, move.offsets, move.pattern, count)
 
@@ -737,31 +857,46 @@ cdef inline void line_numbers(
         done += count
 
 
-cdef inline void line_shuffles(const Move* move, const char* src, char* dst) noexcept nogil:
+cdef inline void line_shuffles(const Move* move, const char* src, char* dst, Py_ssize_t count) noexcept nogil:
     cdef int last = move.rank - 1
-    cdef Py_ssize_t done = move.whole * move.repeat_items
-    cdef Py_ssize_t _
-    for _ in range(move.whole):
-        shuffle_blocks(src, dst, move.repeat_bytes, move.window_offsets, move.window_controls, move.windows, move.unit)
-        src += move.repeat_items * move.src_step[last]
-        dst += move.repeat_bytes
-    if move.kind == PATTERNS and done < move.length[last]:
-        line_patterns(move, src, dst, move.length[last] - done)
+    cdef Py_ssize_t src_step = move.repeat_items * move.src_step[last]
+    cdef Py_ssize_t repeats = count // move.repeat_items
+    cdef Py_ssize_t beyond, _
+    if move.blocks:
+        # The last block of the last repeat ends within the line.
+        beyond = move.blocks * block_bytes(move.unit) - move.repeat_bytes
+        repeats = max(<Py_ssize_t>0, (count * move.dst_step[last] - beyond) // move.repeat_bytes)
+        shuffle_repeats(
+            src, src_step, dst, move.repeat_bytes, repeats, move.window_offsets, move.window_controls, move.blocks,
+            move.windows, move.unit
+        )
+        src += repeats * src_step
+        dst += repeats * move.repeat_bytes
+    else:
+        for _ in range(repeats):
+            shuffle_blocks(
+                src, dst, move.repeat_bytes, move.window_offsets, move.window_controls, move.windows, move.unit
+            )
+            src += src_step
+            dst += move.repeat_bytes
+    if move.kind == PATTERNS:
+        line_patterns(move, src, dst, count - repeats * move.repeat_items)
 
 
-cdef inline void move_line(const Move* move, const char* src, char* dst) noexcept nogil:
+cdef inline void move_line(const Move* move, const char* src, char* dst, Py_ssize_t count) noexcept nogil:
+    """A line of `count` items along its last axis, which may be fewer than that has where lines are in pieces."""
     cdef int last = move.rank - 1
     cdef float floats[CHUNK]
     cdef double doubles[CHUNK]
     if move.window_offsets != NULL:
-        line_shuffles(move, src, dst)
+        line_shuffles(move, src, dst, count)
     elif move.kind == RUNS and move.line_axes == 2:
         line_run_pairs(move, src, dst)
     elif move.kind == RUNS:
-        line_runs(src, move.src_step[last], dst, move.dst_step[last], move.dst_item, move.length[last])
+        line_runs(src, move.src_step[last], dst, move.dst_step[last], move.dst_item, count)
     elif move.kind == PICKS:
         line_picks(
-            src, move.src_step[last], move.index[last], dst, move.dst_step[last], move.dst_item, move.length[last]
+            src, move.src_step[last], move.index[last], dst, move.dst_step[last], move.dst_item, count
         )
     elif move.kind == NUMBERS:
         if move.src_dtype == FLOAT64 or move.dst_dtype == FLOAT64:
@@ -771,10 +906,10 @@ cdef inline void move_line(const Move* move, const char* src, char* dst) noexcep
     elif move.kind == TRANSPOSES:
         transpose_words(
             src, move.src_step[last], move.offsets, move.pattern, dst, move.dst_step[last], move.columns,
-            move.column_count, move.length[last], move.dst_item
+            move.column_count, count, move.dst_item
         )
     elif move.kind == PATTERNS:
-        line_patterns(move, src, dst, move.length[last])
+        line_patterns(move, src, dst, count)
     elif move.dst_item == 1:
         line_words(move, src, dst, <word8*>NULL)
     elif move.dst_item == 2:
@@ -798,7 +933,7 @@ cdef inline void move_part(const Move* move, int part, int parts) noexcept nogil
     cdef int last = move.rank - 1
     cdef int axis
     cdef Py_ssize_t rest = begin
-    cdef Py_ssize_t line
+    cdef Py_ssize_t line, count
     cdef Py_ssize_t line_bytes = move.dst_item * move.length[last]
     cdef const char* src = move.src
     cdef char* dst = move.dst
@@ -818,7 +953,10 @@ cdef inline void move_part(const Move* move, int part, int parts) noexcept nogil
         ):
             memcpy(dst, dst - move.dst_step[outer - 1], line_bytes)
         else:
-            move_line(move, src, dst)
+            count = move.length[last]
+            if move.piece_axis >= 0 and at[move.piece_axis] == move.length[move.piece_axis] - 1:
+                count = move.last_piece
+            move_line(move, src, dst, count)
         for axis in range(outer - 1, -1, -1):
             src -= picked(move, axis, at[axis]) * move.src_step[axis]
             at[axis] += 1

@@ -5,6 +5,9 @@
  * by the one window w of the block whose control of k is not 128 or more. The last block ends where dst ends, and overlaps
  * the one before it. Blocks and windows have block_bytes(unit) bytes, which is 0 where the processor's level has no shuffle
  * of such units (none below x86-64-v3 and on other processors).
+ *
+ * shuffle_repeats does a few blocks again and again, with a step on either side: offsets and controls stay in registers,
+ * and the last block is written whole beyond what is wanted of it, for the next repeat to write again.
  */
 #ifndef IMGOPS_SHUFFLES_H
 #define IMGOPS_SHUFFLES_H
@@ -12,6 +15,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "_words.h"
+
+#if defined(__clang__)
+#define IMGOPS_UNROLL _Pragma("unroll")
+#elif defined(__GNUC__)
+#define IMGOPS_UNROLL _Pragma("GCC unroll 16")
+#else
+#define IMGOPS_UNROLL
+#endif
+
+/* The most blocks of a repeat of shuffle_repeats, and the most windows of such a block. */
+enum { IMGOPS_MAX_BLOCKS = 4, IMGOPS_MAX_BLOCK_WINDOWS = 4 };
 
 #if defined(__SSSE3__)
 #include <immintrin.h>
@@ -41,7 +55,47 @@
         else if (windows == 3) NAME##_of(src, dst, length, offsets, controls, 3);                                          \
         else if (windows == 4) NAME##_of(src, dst, length, offsets, controls, 4);                                          \
         else NAME##_of(src, dst, length, offsets, controls, windows);                                                      \
+    }                                                                                                                      \
+    IMGOPS_INLINE void NAME##_repeats_of(                                                                                  \
+        const char *src, ptrdiff_t src_step, char *dst, ptrdiff_t dst_step, ptrdiff_t count, const ptrdiff_t *offsets,     \
+        const uint8_t *controls, const int blocks, const int windows)                                                      \
+    {                                                                                                                      \
+        ptrdiff_t places[IMGOPS_MAX_BLOCKS * IMGOPS_MAX_BLOCK_WINDOWS];                                                    \
+        REGISTER held[IMGOPS_MAX_BLOCKS * IMGOPS_MAX_BLOCK_WINDOWS];                                                       \
+        IMGOPS_UNROLL                                                                                                      \
+        for (int k = 0; k < blocks * windows; k++) {                                                                       \
+            places[k] = offsets[k];                                                                                        \
+            held[k] = CONTROLS(controls + LANES * k);                                                                      \
+        }                                                                                                                  \
+        for (ptrdiff_t i = 0; i < count; i++) {                                                                            \
+            IMGOPS_UNROLL                                                                                                  \
+            for (int b = 0; b < blocks; b++) {                                                                             \
+                REGISTER all = ONE(held[windows * b], LOAD((const void *)(src + places[windows * b])));                    \
+                IMGOPS_UNROLL                                                                                              \
+                for (int k = windows * b + 1; k < windows * (b + 1); k++)                                                  \
+                    all = MORE(all, held[k], LOAD((const void *)(src + places[k])));                                       \
+                STORE((void *)(dst + b * (ptrdiff_t)sizeof(REGISTER)), all);                                               \
+            }                                                                                                              \
+            src += src_step;                                                                                               \
+            dst += dst_step;                                                                                               \
+        }                                                                                                                  \
+    }                                                                                                                      \
+    static inline void NAME##_repeats(                                                                                     \
+        const char *src, ptrdiff_t src_step, char *dst, ptrdiff_t dst_step, ptrdiff_t count, const ptrdiff_t *offsets,     \
+        const uint8_t *controls, int blocks, int windows)                                                                  \
+    {                                                                                                                      \
+        switch (IMGOPS_MAX_BLOCK_WINDOWS * (blocks - 1) + windows - 1) {                                                   \
+            IMGOPS_SHAPES(NAME, 1)                                                                                         \
+            IMGOPS_SHAPES(NAME, 2)                                                                                         \
+            IMGOPS_SHAPES(NAME, 3)                                                                                         \
+            IMGOPS_SHAPES(NAME, 4)                                                                                         \
+        }                                                                                                                  \
     }
+#define IMGOPS_SHAPES(NAME, BLOCKS) \
+    IMGOPS_SHAPE(NAME, BLOCKS, 1) IMGOPS_SHAPE(NAME, BLOCKS, 2) IMGOPS_SHAPE(NAME, BLOCKS, 3) IMGOPS_SHAPE(NAME, BLOCKS, 4)
+#define IMGOPS_SHAPE(NAME, BLOCKS, WINDOWS) \
+    case IMGOPS_MAX_BLOCK_WINDOWS * (BLOCKS - 1) + WINDOWS - 1: \
+        NAME##_repeats_of(src, src_step, dst, dst_step, count, offsets, controls, BLOCKS, WINDOWS); break;
 
 #define ONE_8(control, window) _mm_shuffle_epi8(window, control)
 #define MORE_8(all, control, window) _mm_or_si128(all, _mm_shuffle_epi8(window, control))
@@ -68,11 +122,14 @@ IMGOPS_GATHER(
         _mm256_castsi256_ps(all), _mm256_castsi256_ps(control)))
 IMGOPS_GATHER(gather_32, __m256i, 8, _mm256_loadu_si256, _mm256_storeu_si256, CONTROLS_32, ONE_32, MORE_32)
 #define gather_16 gather_8
+#define gather_16_repeats gather_8_repeats
 #define IMGOPS_BLOCK_16 0
 #define IMGOPS_BLOCK_32 32
 #else
 #define gather_16 gather_8
 #define gather_32 gather_8
+#define gather_16_repeats gather_8_repeats
+#define gather_32_repeats gather_8_repeats
 #define IMGOPS_BLOCK_16 0
 #define IMGOPS_BLOCK_32 0
 #endif
@@ -85,9 +142,18 @@ IMGOPS_INLINE void shuffle_blocks(
     else if (unit == 2) gather_16(src, dst, length, offsets, controls, windows);
     else gather_32(src, dst, length, offsets, controls, windows);
 }
+IMGOPS_INLINE void shuffle_repeats(
+    const char *src, ptrdiff_t src_step, char *dst, ptrdiff_t dst_step, ptrdiff_t count, const ptrdiff_t *offsets,
+    const uint8_t *controls, int blocks, int windows, int unit)
+{
+    if (unit == 1) gather_8_repeats(src, src_step, dst, dst_step, count, offsets, controls, blocks, windows);
+    else if (unit == 2) gather_16_repeats(src, src_step, dst, dst_step, count, offsets, controls, blocks, windows);
+    else gather_32_repeats(src, src_step, dst, dst_step, count, offsets, controls, blocks, windows);
+}
 #else
 IMGOPS_INLINE ptrdiff_t block_bytes(int unit) { return 0; }
 #define shuffle_blocks(src, dst, length, offsets, controls, windows, unit) ((void)0)
+#define shuffle_repeats(src, src_step, dst, dst_step, count, offsets, controls, blocks, windows, unit) ((void)0)
 #endif
 
 /* Transposes: element k of column q of dst is element q of row k of src, for `count` matrices with a step on either side.
@@ -149,13 +215,6 @@ IMGOPS_INLINE ptrdiff_t block_bytes(int unit) { return 0; }
                 for (ptrdiff_t r = 0; r < row_count; r++)                                                                  \
                     ((word##BITS *)(dst + columns[q]))[r] = ((const word##BITS *)(src + rows[r]))[q];                      \
     }
-#if defined(__clang__)
-#define IMGOPS_UNROLL _Pragma("unroll")
-#elif defined(__GNUC__)
-#define IMGOPS_UNROLL _Pragma("GCC unroll 16")
-#else
-#define IMGOPS_UNROLL
-#endif
 IMGOPS_TRANSPOSE(8, 16, 4)
 IMGOPS_TRANSPOSE(16, 8, 3)
 IMGOPS_TRANSPOSE(32, 4, 2)

@@ -283,6 +283,33 @@ def test_moves_write_nothing_beside_their_rows(item, channels, block):
             np.testing.assert_array_equal(move(wide[:, :-1], block, mode="CRD"), expected)
 
 
+@pytest.mark.parametrize("item", ["u1", "u2", "u4", "u8", "c16"])
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+@pytest.mark.parametrize("block", [2, 3, 4])
+def test_pieces_of_rows_write_nothing_beside_them(item, mode, block):
+    """Rows in pieces, the last of them shorter or of one item, and registers wider than what is wanted of them."""
+    for channels in (1, 2, 3, 5):
+        step = channels * block**2 * np.dtype(item).itemsize
+        piece = max(1, 8192 // step)
+        for width in (2 * piece + 1, 3 * piece - 1, 2 * piece, 2 * piece - 1):
+            x = noise((9, width, channels * block**2), item, width)
+            if mode == "CRD":
+                six = x.reshape(9, width, channels, block, block).transpose(0, 3, 1, 4, 2)
+            else:
+                six = x.reshape(9, width, block, block, channels).transpose(0, 2, 1, 3, 4)
+            space = six.reshape(9 * block, width * block, channels)
+            for move, image, expected in (
+                (imgops.depth_to_space, x, space),
+                (imgops.space_to_depth, np.ascontiguousarray(space), x),
+            ):
+                room = np.frombuffer(bytearray(b"\7" * (expected.nbytes // width * (width + 2 * block))), item)
+                room = room.reshape(len(expected), -1, expected.shape[2])
+                beside = (room.shape[1] - expected.shape[1]) // 2
+                move(image, block, mode=mode, out=room[:, beside:-beside])
+                assert room[:, beside:-beside].tobytes() == expected.tobytes(), (channels, width)
+                assert set(room[:, :beside].tobytes() + room[:, -beside:].tobytes()) == {7}, (channels, width)
+
+
 def test_plans_of_pictures_are_kept():
     """A call on a large picture does not make its tables again; one on a longer axis keeps nothing."""
     from imgops import resampling
