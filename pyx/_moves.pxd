@@ -627,9 +627,9 @@ cdef inline void plan_move(Move* move) noexcept nogil:
 
 
 cdef inline void copy_run(const char* src, char* dst, Py_ssize_t item) noexcept nogil:
-    """A run of 3 to 64 bytes by copies of fixed sizes, which may overlap; longer ones by memcpy."""
+    """A run of 3 to 256 bytes by copies of fixed sizes, which may overlap; longer ones by memcpy."""
     cdef Py_ssize_t done
-    if item > 64:
+    if item > 256:
         memcpy(dst, src, item)
     elif item > 16:
         done = 0
