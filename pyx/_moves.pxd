@@ -49,10 +49,11 @@ cdef enum:
     PIECE = 8192
     # Bytes of a side of a transposed tile.
     TILE = 16
-    # Bytes of a line of picks, lines of it, and bytes of all of them, for which windows pay.
+    # Bytes of a line of picks, lines of it, and bytes of all of them, for which windows pay; runs gain less by them.
     MAX_PICKED = 1048576
     MIN_LINES = 8
     MIN_SHUFFLED = 2048
+    MIN_SHUFFLED_RUNS = 32768
     # Bytes under which another thread does not pay.
     BYTES_PER_THREAD = 131072
 
@@ -528,7 +529,8 @@ cdef inline bint plan_run_shuffles(Move* move) noexcept nogil:
     """Short runs, contiguous in dst, as patterns that are shuffled; move is as before where they are not."""
     cdef int axes = move.line_axes
     cdef int last = move.rank - 1
-    if is_word(move.dst_item) or move.dst_item > MAX_SHUFFLED_RUN:
+    cdef Py_ssize_t line_bytes = move.dst_item * move.length[last] * (move.length[last - 1] if axes == 2 else 1)
+    if is_word(move.dst_item) or move.dst_item > MAX_SHUFFLED_RUN or move.lines * line_bytes < MIN_SHUFFLED_RUNS:
         return False
     move.kind = PATTERNS
     move.pattern = 1
