@@ -455,8 +455,8 @@ cdef inline bint fill_repeats(Move* move, const Py_ssize_t* places, int blocks) 
     return blocks * (move.windows + 1) <= (items if is_word(move.dst_item) else 2 * items)
 
 
-cdef inline bint plan_repeats(Move* move, const Py_ssize_t* places) noexcept nogil:
-    """The number of blocks that takes the fewest loads and stores for its bytes."""
+cdef inline int find_repeats(Move* move, const Py_ssize_t* places) noexcept nogil:
+    """The number of blocks that takes the fewest loads and stores for its bytes, 0 if none pays."""
     cdef int best = 0
     cdef Py_ssize_t best_cost = 0
     cdef Py_ssize_t best_items = 1
@@ -469,7 +469,40 @@ cdef inline bint plan_repeats(Move* move, const Py_ssize_t* places) noexcept nog
                 best = blocks
                 best_cost = cost
                 best_items = move.repeat_items
-    return best > 0 and fill_repeats(move, places, best)
+    return best
+
+
+cdef inline bint fill_whole_blocks(Move* move, const Py_ssize_t* places, Py_ssize_t repeats) noexcept nogil:
+    """Blocks that follow one another without end, if they pay."""
+    cdef int last = move.rank - 1
+    cdef Py_ssize_t group = move.dst_item * (1 if move.kind == PICKS else move.pattern)
+    cdef Py_ssize_t block = block_bytes(move.unit)
+    move.blocks = 0
+    move.repeat_items = repeats
+    move.repeat_bytes = repeats * group
+    # A window costs about as much as a word copied by itself, and a wide one as much as some of them.
+    return (
+        block <= move.repeat_bytes and repeats <= move.length[last] and (is_word(move.dst_item) or move.kind == PICKS)
+        and fill_windows(move, places) and move.windows * move.dst_item <= (36 if block == 64 else 12)
+    )
+
+
+cdef inline bint plan_blocks(Move* move, const Py_ssize_t* places, Py_ssize_t repeats) noexcept nogil:
+    """Few blocks again and again, or all in a row where these take less: wide stores that overlap cost more than one."""
+    cdef int few = 0
+    cdef Py_ssize_t cost, bytes_moved
+    if move.kind == PATTERNS:
+        few = find_repeats(move, places)
+    if few == 0:
+        return fill_whole_blocks(move, places, repeats)
+    fill_repeats(move, places, few)
+    cost = few * (move.windows + 1)
+    bytes_moved = move.repeat_bytes
+    return (
+        bytes_moved == few * block_bytes(move.unit) or block_bytes(move.unit) <= 16
+        or fill_whole_blocks(move, places, repeats) and (move.windows + 1) * bytes_moved < cost * block_bytes(move.unit)
+        or fill_repeats(move, places, few)
+    )
 
 
 cdef inline bint plan_shuffles(Move* move, int unit) noexcept nogil:
@@ -503,15 +536,7 @@ cdef inline bint plan_shuffles(Move* move, int unit) noexcept nogil:
     if places != NULL and move.window_offsets != NULL:
         move.window_controls = <uint8_t*>(move.window_offsets + (room // block + 1) * MAX_WINDOWS)
         list_places(move, places, repeats if move.kind == PICKS else room // group)
-        planned = move.kind == PATTERNS and plan_repeats(move, places)
-        if not planned and block <= repeats * group and repeats <= move.length[last]:
-            move.blocks = 0
-            move.repeat_items = repeats
-            move.repeat_bytes = repeats * group
-            # A window costs about as much as a word copied by itself, and a wide one as much as some of them.
-            planned = is_word(move.dst_item) or move.kind == PICKS
-            planned = planned and fill_windows(move, places)
-            planned = planned and move.windows * move.dst_item <= (36 if block == 64 else 12)
+        planned = plan_blocks(move, places, repeats)
     free(places)
     if not planned:
         release_move(move)
