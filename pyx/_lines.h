@@ -12,9 +12,11 @@
  * pairs:     1 to 4 bytes a pixel, and a table that halves: output j reads 2 or 4 pixels from pixel 2 * j on, by the same
  *            weights. Bytes of neighbouring pixels stand side by side for one instruction that multiplies and adds them.
  *
+ * across:    any table, for as many rows at a time as a register has lanes.
+ *
  * Along rows:  dst[i] = sum over k < count of weights[k] * rows[k][i]
  *
- * blend:     up to four rows, converted on the way in, or rounded on the way out, or neither.
+ * blend:     rows converted on the way in, or up to four rounded on the way out, or neither.
  *
  * Sums run from the first tap to the last, as everywhere, so the bits are those of the plain loops.
  */
@@ -153,6 +155,7 @@ IMGOPS_PERIODIC(float)
 IMGOPS_PERIODIC(double)
 IMGOPS_PERIODIC(fixed)
 
+#define IMGOPS_UNROLLED _Pragma("GCC unroll 16")
 /* Registers of the blocks: LANES of T and the same number of indices into two registers. */
 #if defined(__AVX512BW__)
 typedef float float_block __attribute__((vector_size(64)));
@@ -354,6 +357,128 @@ IMGOPS_NO_BLOCKS(double)
 IMGOPS_NO_BLOCKS(fixed)
 #endif
 
+/* Across: as many rows as a register has lanes, a lane for each, so that an element of all rows is a register and no element
+ * is shuffled to its tap. Rows are turned into such registers and back by blocks of as many elements. */
+#define IMGOPS_ACROSS(T)                                                                                             \
+    IMGOPS_INLINE void T##_turn(const T *src, ptrdiff_t src_step, T *dst, ptrdiff_t dst_step)                        \
+    {                                                                                                                \
+        enum { size = T##_lanes_of_block };                                                                          \
+        T##_block x[size], y[size];                                                                                  \
+        IMGOPS_UNROLLED for (int i = 0; i < size; i++) memcpy(&x[i], src + i * src_step, sizeof x[i]);               \
+        IMGOPS_UNROLLED for (int distance = 1; distance < size; distance *= 2) {                                     \
+            IMGOPS_UNROLLED for (int i = 0; i < size / 2; i++) {                                                     \
+                y[2 * i] = T##_low_halves(x[i], x[i + size / 2]);                                                    \
+                y[2 * i + 1] = T##_high_halves(x[i], x[i + size / 2]);                                               \
+            }                                                                                                        \
+            IMGOPS_UNROLLED for (int i = 0; i < size; i++) x[i] = y[i];                                              \
+        }                                                                                                            \
+        IMGOPS_UNROLLED for (int i = 0; i < size; i++) memcpy(dst + i * dst_step, &x[i], sizeof x[i]);               \
+    }                                                                                                                \
+    static void T##_turn_rows(const T *rows, ptrdiff_t step, ptrdiff_t length, T *across)                            \
+    {                                                                                                                \
+        for (ptrdiff_t i = 0; i < length; i += T##_lanes_of_block)                                                   \
+            T##_turn(rows + i, step, across + i * T##_lanes_of_block, T##_lanes_of_block);                           \
+    }                                                                                                                \
+    static void T##_turn_back(const T *across, T *rows, ptrdiff_t step, ptrdiff_t length)                            \
+    {                                                                                                                \
+        for (ptrdiff_t i = 0; i < length; i += T##_lanes_of_block)                                                   \
+            T##_turn(across + i * T##_lanes_of_block, T##_lanes_of_block, rows + i, step);                           \
+    }                                                                                                                \
+    /* `count` taps for `part` elements of a pixel; inner, but for the last part of many. */                         \
+    IMGOPS_INLINE void T##_across_pixel(                                                                             \
+        const T *x, const T *weights, ptrdiff_t count, T *dst, ptrdiff_t inner, const int part)                      \
+    {                                                                                                                \
+        const ptrdiff_t size = T##_lanes_of_block;                                                                   \
+        T##_block sum[4];                                                                                            \
+        /* -0.0 leaves every sum as it is. */                                                                        \
+        IMGOPS_UNROLLED for (int c = 0; c < part; c++) sum[c] = count ? -(T##_block){0} : (T##_block){0};            \
+        for (ptrdiff_t t = 0; t < count; t++, x += inner * size) {                                                   \
+            if (weights[t] == 0) continue;                                                                           \
+            IMGOPS_UNROLLED for (int c = 0; c < part; c++) sum[c] += weights[t] * *(const T##_block *)(x + c * size);\
+        }                                                                                                            \
+        IMGOPS_UNROLLED for (int c = 0; c < part; c++) memcpy(dst + c * size, &sum[c], sizeof sum[c]);               \
+    }                                                                                                                \
+    IMGOPS_INLINE void T##_across_of(                                                                                \
+        const T *src, ptrdiff_t first, const int64_t *starts, const int64_t *counts, const int64_t *offsets,         \
+        const T *weights, T *dst, ptrdiff_t begin, ptrdiff_t end, const ptrdiff_t inner)                             \
+    {                                                                                                                \
+        const ptrdiff_t size = T##_lanes_of_block;                                                                   \
+        for (ptrdiff_t j = begin; j < end; j++) {                                                                    \
+            const T *x = src + (counts[j] ? starts[j] * inner - first : 0) * size, *w = weights + offsets[j];        \
+            for (ptrdiff_t c = 0; c < inner; c += 4, x += 4 * size, dst += 4 * size) {                               \
+                if (inner - c >= 4) T##_across_pixel(x, w, counts[j], dst, inner, 4);                                \
+                else if (inner - c == 3) T##_across_pixel(x, w, counts[j], dst, inner, 3);                           \
+                else if (inner - c == 2) T##_across_pixel(x, w, counts[j], dst, inner, 2);                           \
+                else T##_across_pixel(x, w, counts[j], dst, inner, 1);                                               \
+            }                                                                                                        \
+            dst -= (inner + 3) / 4 * 4 * size - inner * size;                                                        \
+        }                                                                                                            \
+    }                                                                                                                \
+    /* Outputs begin..end of the table from `src`, which begins with the element `first`. */                           \
+    static inline void T##_across(                                                                                   \
+        const T *src, ptrdiff_t first, const int64_t *starts, const int64_t *counts, const int64_t *offsets,         \
+        const T *weights, T *dst, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t inner)                                   \
+    {                                                                                                                \
+        if (inner == 1) T##_across_of(src, first, starts, counts, offsets, weights, dst, begin, end, 1);             \
+        else if (inner == 3) T##_across_of(src, first, starts, counts, offsets, weights, dst, begin, end, 3);        \
+        else if (inner == 4) T##_across_of(src, first, starts, counts, offsets, weights, dst, begin, end, 4);        \
+        else T##_across_of(src, first, starts, counts, offsets, weights, dst, begin, end, inner);                    \
+    }
+#define IMGOPS_NO_ACROSS(T)                                                                                          \
+    static inline void T##_turn_rows(const T *rows, ptrdiff_t step, ptrdiff_t length, T *across)                     \
+    {                                                                                                                \
+        (void)rows, (void)step, (void)length, (void)across;                                                          \
+    }                                                                                                                \
+    static inline void T##_turn_back(const T *across, T *rows, ptrdiff_t step, ptrdiff_t length)                     \
+    {                                                                                                                \
+        (void)across, (void)rows, (void)step, (void)length;                                                          \
+    }                                                                                                                \
+    static inline void T##_across(                                                                                   \
+        const T *src, ptrdiff_t first, const int64_t *starts, const int64_t *counts, const int64_t *offsets,         \
+        const T *weights, T *dst, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t inner)                                   \
+    {                                                                                                                \
+        (void)src, (void)first, (void)starts, (void)counts, (void)offsets, (void)weights, (void)dst, (void)begin;    \
+        (void)end, (void)inner;                                                                                      \
+    }
+
+/* Lanes of the lower, or the higher, halves of two registers in turn. */
+#if defined(__AVX512BW__)
+IMGOPS_INLINE float_block float_low_halves(float_block a, float_block b)
+{
+    return float_chosen(a, b, _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
+}
+IMGOPS_INLINE float_block float_high_halves(float_block a, float_block b)
+{
+    return float_chosen(a, b, _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31));
+}
+IMGOPS_INLINE double_block double_low_halves(double_block a, double_block b)
+{
+    return double_chosen(a, b, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11));
+}
+IMGOPS_INLINE double_block double_high_halves(double_block a, double_block b)
+{
+    return double_chosen(a, b, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15));
+}
+IMGOPS_ACROSS(float)
+IMGOPS_ACROSS(double)
+#elif defined(__AVX2__)
+IMGOPS_INLINE float_block float_low_halves(float_block a, float_block b)
+{
+    return (float_block)_mm256_permute2f128_ps(
+        _mm256_unpacklo_ps((__m256)a, (__m256)b), _mm256_unpackhi_ps((__m256)a, (__m256)b), 0x20);
+}
+IMGOPS_INLINE float_block float_high_halves(float_block a, float_block b)
+{
+    return (float_block)_mm256_permute2f128_ps(
+        _mm256_unpacklo_ps((__m256)a, (__m256)b), _mm256_unpackhi_ps((__m256)a, (__m256)b), 0x31);
+}
+IMGOPS_ACROSS(float)
+IMGOPS_NO_ACROSS(double)
+#else
+IMGOPS_NO_ACROSS(float)
+IMGOPS_NO_ACROSS(double)
+#endif
+
 /* dst[i] = FINISH(weighted sum of `count` of 4 rows), of accumulator T, on top of what is in dst if `more`. */
 #define IMGOPS_BLEND(NAME, T, SOURCE, TARGET, FINISH)                                                                \
     IMGOPS_INLINE void NAME##_of(                                                                                    \
@@ -382,14 +507,78 @@ IMGOPS_NO_BLOCKS(fixed)
     }
 /* Sums that stay sums. */
 #define IMGOPS_AS_IT_IS(sum) (sum)
-#define IMGOPS_BLEND_SUMS(NAME, T, SOURCE)                                                                           \
+#define IMGOPS_BLEND_SUMS(NAME, T, SOURCE, MANY)                                                                     \
     IMGOPS_BLEND(NAME, T, SOURCE, T, IMGOPS_AS_IT_IS)                                                                \
+    MANY(NAME, T, SOURCE)                                                                                            \
     static inline void NAME(                                                                                         \
         const void *const *rows, const T *weights, int count, T *dst, ptrdiff_t length, int more)                    \
     {                                                                                                                \
-        if (more) NAME##_by((const SOURCE *const *)rows, weights, count, dst, length, 1, 0);                         \
-        else NAME##_by((const SOURCE *const *)rows, weights, count, dst, length, 0, 0);                              \
+        const ptrdiff_t done = count > 4 ? NAME##_many((const SOURCE *const *)rows, weights, count, dst, length, more) : 0;\
+        if (done == length) return;                                                                                  \
+        for (int k = 0; k < count; k += 4) {                                                                         \
+            const int left = count - k < 4 ? count - k : 4;                                                          \
+            const SOURCE *four[4];                                                                                   \
+            for (int i = 0; i < 4; i++) four[i] = (const SOURCE *)rows[k + (i < left ? i : left - 1)] + done;        \
+            if (more || k) NAME##_by(four, weights + k, left, dst + done, length - done, 1, 0);                      \
+            else NAME##_by(four, weights, left, dst + done, length - done, 0, 0);                                    \
+        }                                                                                                            \
     }
+#define IMGOPS_NO_MANY(NAME, T, SOURCE)                                                                              \
+    IMGOPS_INLINE ptrdiff_t NAME##_many(                                                                             \
+        const SOURCE *const *rows, const T *weights, int count, T *dst, ptrdiff_t length, int more)                  \
+    {                                                                                                                \
+        (void)rows, (void)weights, (void)count, (void)dst, (void)length, (void)more;                                 \
+        return 0;                                                                                                    \
+    }
+/* Whole registers, four at a time, whose sums stay in them from the first row to the last; how many elements were done. */
+#define IMGOPS_MANY(NAME, T, SOURCE)                                                                                 \
+    IMGOPS_INLINE ptrdiff_t NAME##_many(                                                                             \
+        const SOURCE *const *rows, const T *weights, int count, T *dst, ptrdiff_t length, int more)                  \
+    {                                                                                                                \
+        const ptrdiff_t size = T##_lanes_of_block;                                                                   \
+        ptrdiff_t i = 0;                                                                                             \
+        for (; i + 4 * size <= length; i += 4 * size) {                                                              \
+            /* -0.0 leaves every sum as it is. */                                                                    \
+            T##_block a = -(T##_block){0}, b = a, c = a, d = a;                                                       \
+            if (more) {                                                                                              \
+                memcpy(&a, dst + i, sizeof a), memcpy(&b, dst + i + size, sizeof b);                                 \
+                memcpy(&c, dst + i + 2 * size, sizeof c), memcpy(&d, dst + i + 3 * size, sizeof d);                  \
+            }                                                                                                        \
+            for (int k = 0; k < count; k++) {                                                                        \
+                const SOURCE *x = rows[k] + i;                                                                       \
+                a += weights[k] * T##_of_##SOURCE(x), b += weights[k] * T##_of_##SOURCE(x + size);                   \
+                c += weights[k] * T##_of_##SOURCE(x + 2 * size), d += weights[k] * T##_of_##SOURCE(x + 3 * size);    \
+            }                                                                                                        \
+            memcpy(dst + i, &a, sizeof a), memcpy(dst + i + size, &b, sizeof b);                                     \
+            memcpy(dst + i + 2 * size, &c, sizeof c), memcpy(dst + i + 3 * size, &d, sizeof d);                      \
+        }                                                                                                            \
+        return i;                                                                                                    \
+    }
+#if defined(__AVX512BW__)
+#define IMGOPS_MANY_FLOAT IMGOPS_MANY
+#define IMGOPS_MANY_DOUBLE IMGOPS_MANY
+#define IMGOPS_LOADED(SOURCE, WIDER)                                                                                 \
+    IMGOPS_INLINE float_block float_of_##SOURCE(const SOURCE *x) { return (float_block)_mm512_cvtepi32_ps(WIDER); }
+IMGOPS_LOADED(word8, _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)x)))
+IMGOPS_LOADED(any_int8, _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)x)))
+IMGOPS_LOADED(word16, _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)x)))
+IMGOPS_LOADED(any_int16, _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)x)))
+IMGOPS_INLINE double_block double_of_double(const double *x) { return (double_block)_mm512_loadu_pd(x); }
+IMGOPS_INLINE float_block float_of_float(const float *x) { return (float_block)_mm512_loadu_ps(x); }
+#elif defined(__AVX2__)
+#define IMGOPS_MANY_FLOAT IMGOPS_MANY
+#define IMGOPS_MANY_DOUBLE IMGOPS_NO_MANY
+#define IMGOPS_LOADED(SOURCE, WIDER)                                                                                 \
+    IMGOPS_INLINE float_block float_of_##SOURCE(const SOURCE *x) { return (float_block)_mm256_cvtepi32_ps(WIDER); }
+IMGOPS_LOADED(word8, _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)x)))
+IMGOPS_LOADED(any_int8, _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)x)))
+IMGOPS_LOADED(word16, _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)x)))
+IMGOPS_LOADED(any_int16, _mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)x)))
+IMGOPS_INLINE float_block float_of_float(const float *x) { return (float_block)_mm256_loadu_ps(x); }
+#else
+#define IMGOPS_MANY_FLOAT IMGOPS_NO_MANY
+#define IMGOPS_MANY_DOUBLE IMGOPS_NO_MANY
+#endif
 /* Integers whose sums cannot leave their range. A float with this number added has the integer, rounded half to even, in its
  * lowest bits. A fixed sum has FIXED_BITS bits behind the point; `bias`, 0 or 128 << FIXED_BITS, makes it positive. */
 enum { FIXED_BITS = 8 };
@@ -409,15 +598,15 @@ IMGOPS_INLINE word8 fixed_rounded(fixed sum, fixed bias)
         NAME##_by((const T *const *)rows, weights, count, dst, length, 0, bias);                                     \
     }
 
-IMGOPS_BLEND_SUMS(float_blend, float, float)
-IMGOPS_BLEND_SUMS(float_blend_word8, float, word8)
-IMGOPS_BLEND_SUMS(float_blend_int8, float, any_int8)
-IMGOPS_BLEND_SUMS(float_blend_word16, float, word16)
-IMGOPS_BLEND_SUMS(float_blend_int16, float, any_int16)
-IMGOPS_BLEND_SUMS(double_blend, double, double)
-IMGOPS_BLEND_SUMS(fixed_blend, fixed, fixed)
-IMGOPS_BLEND_SUMS(fixed_blend_word8, fixed, word8)
-IMGOPS_BLEND_SUMS(fixed_blend_int8, fixed, any_int8)
+IMGOPS_BLEND_SUMS(float_blend, float, float, IMGOPS_MANY_FLOAT)
+IMGOPS_BLEND_SUMS(float_blend_word8, float, word8, IMGOPS_MANY_FLOAT)
+IMGOPS_BLEND_SUMS(float_blend_int8, float, any_int8, IMGOPS_MANY_FLOAT)
+IMGOPS_BLEND_SUMS(float_blend_word16, float, word16, IMGOPS_MANY_FLOAT)
+IMGOPS_BLEND_SUMS(float_blend_int16, float, any_int16, IMGOPS_MANY_FLOAT)
+IMGOPS_BLEND_SUMS(double_blend, double, double, IMGOPS_MANY_DOUBLE)
+IMGOPS_BLEND_SUMS(fixed_blend, fixed, fixed, IMGOPS_NO_MANY)
+IMGOPS_BLEND_SUMS(fixed_blend_word8, fixed, word8, IMGOPS_NO_MANY)
+IMGOPS_BLEND_SUMS(fixed_blend_int8, fixed, any_int8, IMGOPS_NO_MANY)
 IMGOPS_BLEND_INTEGERS(float_blend_to_word8, float, word8, IMGOPS_LOW_BITS)
 IMGOPS_BLEND_INTEGERS(float_blend_to_word16, float, word16, IMGOPS_LOW_BITS)
 IMGOPS_BLEND_INTEGERS(fixed_blend_to_word8, fixed, word8, IMGOPS_HALF_EVEN)

@@ -64,6 +64,18 @@ cdef extern from "_lines.h" nogil:
         const fixed* src, const int32_t* windows, const uint8_t* lanes, const fixed* weights, Py_ssize_t width,
         Py_ssize_t inner, fixed* dst, Py_ssize_t begin, Py_ssize_t last, Py_ssize_t count, int window, bint masked
     )
+    void float_turn_rows(const float* rows, Py_ssize_t step, Py_ssize_t length, float* across)
+    void float_turn_back(const float* across, float* rows, Py_ssize_t step, Py_ssize_t length)
+    void float_across(
+        const float* src, Py_ssize_t first, const int64_t* starts, const int64_t* counts, const int64_t* offsets,
+        const float* weights, float* dst, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t inner
+    )
+    void double_turn_rows(const double* rows, Py_ssize_t step, Py_ssize_t length, double* across)
+    void double_turn_back(const double* across, double* rows, Py_ssize_t step, Py_ssize_t length)
+    void double_across(
+        const double* src, Py_ssize_t first, const int64_t* starts, const int64_t* counts, const int64_t* offsets,
+        const double* weights, double* dst, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t inner
+    )
     void float_blend(const void** rows, const float* weights, int count, float* dst, Py_ssize_t length, bint more)
     void float_blend_word8(const void** rows, const float* weights, int count, float* dst, Py_ssize_t length, bint more)
     void float_blend_int8(const void** rows, const float* weights, int count, float* dst, Py_ssize_t length, bint more)
@@ -108,12 +120,17 @@ cdef enum:
     TILE_INPUT = 262144
     # Unresampled axes of at least this many elements make a row of their own.
     MIN_ROW = 8
+    # Rows that are blended at a time, a multiple of 4.
+    BLENDED_ROWS = 16
     # The most lanes of a block.
     MAX_LANES = 32
     # The most taps of tables that go by blocks.
     BLOCK_TAPS = 8
     # Bytes of a cache line.
     LINE = 64
+    # Elements of a row that one tile may read where rows go side by side, and those that are turned at a time.
+    ACROSS_INPUT = 8192
+    ACROSS_PART = 512
     # Lines under which the blocks of a tile do not pay.
     BLOCK_LINES = 16
     # Bytes of an output from which on writing past the caches pays: below, what comes next finds the output there.
@@ -239,6 +256,11 @@ cdef struct Job:
     # Of `fixed`: bits that the weights leave of those behind the point, and what makes sums positive.
     int spare_bits
     fixed bias
+    # As many rows of output as a register has lanes go through the table of cols side by side.
+    bint across
+    # Outputs that are turned at a time, and the most inputs that they read.
+    Py_ssize_t across_part
+    Py_ssize_t across_input
     Py_ssize_t tile
     Py_ssize_t tiles
     Py_ssize_t tile_input
@@ -253,6 +275,11 @@ cdef struct Workspace:
     char* blended
     char* result
     char* streamed
+    # Where rows go side by side: so many elements from one to the next, and parts of them turned.
+    Py_ssize_t blended_step
+    Py_ssize_t result_step
+    char* turned
+    char* turned_sums
     int32_t* relative
     # See blocks in _lines.h: `blocks` of them, from the element block_begin of the tile's row to the end of last_block.
     int32_t* windows
@@ -494,7 +521,7 @@ cdef inline void blend_rows(
     const Job* job, const void** rows, const accumulator* weights, int count, accumulator* dst, Py_ssize_t length,
     bint more
 ) noexcept nogil:
-    """dst = weighted sum of `count` of 4 rows, added to what is there if `more`; from the first row to the last.
+    """dst = weighted sum of `count` rows, added to what is there if `more`; from the first row to the last.
 
     The rows are sums, or rows of the input where the job blends in.
     """
@@ -639,14 +666,14 @@ cdef inline bint blend_column(
     True where they went, rounded, into `target` instead, which is NULL where they may not.
     """
     cdef const accumulator* weights = <const accumulator*>job.rows.weights + job.rows.offsets[output]
-    cdef const void* rows[4]
-    cdef accumulator nonzero[4]
+    cdef const void* rows[BLENDED_ROWS]
+    cdef accumulator nonzero[BLENDED_ROWS]
     cdef int held = 0
     cdef bint more = False
     # Taps that the ring cannot hold together are blended one by one.
-    cdef int together = 4 if job.rows.longest <= MAX_RING else 1
+    cdef int together = BLENDED_ROWS if job.rows.longest <= MAX_RING else 1
     cdef Py_ssize_t t, i
-    for i in range(4):
+    for i in range(BLENDED_ROWS):
         rows[i] = NULL
         nonzero[i] = 0
     for t in range(job.rows.counts[output]):
@@ -659,7 +686,7 @@ cdef inline bint blend_column(
         rows[held] = input_row(job, work, src, job.rows.starts[output] + t, dst)
         nonzero[held] = weights[t]
         held += 1
-    if held and not more and target != NULL:
+    if 0 < held <= 4 and not more and target != NULL:
         blend_to_integers(job, rows, nonzero, held, target, length)
         return True
     if held:
@@ -748,10 +775,78 @@ cdef inline Py_ssize_t block_lanes(accumulator* tag) noexcept nogil:
         return fixed_lanes_of_block
 
 
+cdef inline void across_lines(
+    const Job* job, const Workspace* work, const accumulator* src, accumulator* dst, accumulator* tag
+) noexcept nogil:
+    """cols_line for as many rows as a register has lanes, in parts that stay in the cache."""
+    cdef Py_ssize_t inner = job.inner
+    cdef Py_ssize_t lanes = block_lanes(tag)
+    cdef Py_ssize_t input_begin = work.input_begin * inner
+    cdef accumulator* turned = <accumulator*>work.turned
+    cdef accumulator* sums = <accumulator*>work.turned_sums
+    cdef Py_ssize_t begin = work.tile_begin
+    cdef Py_ssize_t end, first, last
+    while begin < work.tile_end:
+        end = min(begin + job.across_part, work.tile_end)
+        input_range(&job.cols, begin, end, &first, &last)
+        # Whole cache lines.
+        first = input_begin + (first * inner - input_begin) // lanes * lanes
+        last *= inner
+        if accumulator is float:
+            float_turn_rows(src + first - input_begin, work.blended_step, last - first, turned)
+            float_across(
+                turned, first, job.cols.starts, job.cols.counts, job.cols.offsets, <const float*>job.cols.weights,
+                sums, begin, end, inner,
+            )
+            float_turn_back(sums, dst, work.result_step, (end - begin) * inner)
+        elif accumulator is double:
+            double_turn_rows(src + first - input_begin, work.blended_step, last - first, turned)
+            double_across(
+                turned, first, job.cols.starts, job.cols.counts, job.cols.offsets, <const double*>job.cols.weights,
+                sums, begin, end, inner,
+            )
+            double_turn_back(sums, dst, work.result_step, (end - begin) * inner)
+        dst += (end - begin) * inner
+        begin = end
+
+
+cdef inline void output_rows_across(
+    const Job* job, Workspace* work, const char* src, char* dst, Py_ssize_t output, Py_ssize_t count, accumulator* tag
+) noexcept nogil:
+    """`count` rows of the output from `output` on, no more than a register has lanes; the other lanes come to nothing."""
+    cdef Py_ssize_t output_count = (work.tile_end - work.tile_begin) * job.inner
+    cdef Py_ssize_t input_count = (work.input_end - work.input_begin) * job.inner
+    cdef accumulator* blended = <accumulator*>work.blended
+    cdef accumulator* result = <accumulator*>work.result
+    cdef const accumulator* loaded
+    cdef char* target
+    cdef char* row
+    cdef Py_ssize_t i
+    for i in range(count):
+        if job.rows.mapped:
+            blend_column(job, work, src, output + i, blended, input_count, NULL)
+        else:
+            loaded = load_row(job, work, src + (output + i) * job.rows.src_step, blended)
+            if loaded != blended:
+                memcpy(blended, loaded, input_count * sizeof(accumulator))
+        blended += work.blended_step
+    across_lines(job, work, <accumulator*>work.blended, result, tag)
+    for i in range(count):
+        target = dst + (output + i) * job.rows.dst_step + work.tile_begin * job.cols.dst_step
+        row = work.streamed if job.streams else target
+        if job.dst_direct:
+            memcpy(row, result, output_count * sizeof(accumulator))
+        else:
+            store_row(job, work, result, row)
+        if job.streams:
+            stream(row, target, (work.tile_end - work.tile_begin) * job.cols.dst_step)
+        result += work.result_step
+
+
 cdef inline bint goes_by_blocks(const Job* job, accumulator* tag) noexcept nogil:
     return (
         block_lanes(tag) > 0 and job.cols.mapped and 0 < job.cols.width <= BLOCK_TAPS and job.inner <= 4
-        and not job.pairs and not (job.inner == 1 and job.cols.period)
+        and not job.pairs and not job.across and not (job.inner == 1 and job.cols.period)
         and job.rows.output_length * job.outer_count >= BLOCK_LINES
     )
 
@@ -840,6 +935,19 @@ cdef inline void enter_tile(const Job* job, Workspace* work, Py_ssize_t tile, ac
             plan_blocks(job, work, tag)
 
 
+cdef inline bint goes_across(const Job* job, accumulator* tag) noexcept nogil:
+    """Whether rows that are ready for the table of cols go through it side by side."""
+    cdef Py_ssize_t lanes = block_lanes(tag)
+    # Blocks find many taps of few pixels in a register; periods need not look for them.
+    cdef bint in_blocks = 0 < job.cols.width <= BLOCK_TAPS and job.cols.input_length <= 2 * job.cols.output_length
+    cdef bint in_periods = job.inner == 1 and job.cols.period > 0
+    return (
+        accumulator is not fixed and lanes > 0 and job.cols.mapped and (job.rows_first or not job.rows.mapped)
+        and job.rows.output_length >= lanes
+        and (not (in_blocks or in_periods) if job.inner <= 4 else job.inner < 2 * lanes)
+    )
+
+
 cdef inline Py_ssize_t padded_bytes(Py_ssize_t size) noexcept nogil:
     # Whole cache lines, and one between neighbours.
     return (size + 2 * LINE - 1) // LINE * LINE
@@ -847,6 +955,12 @@ cdef inline Py_ssize_t padded_bytes(Py_ssize_t size) noexcept nogil:
 
 cdef inline Py_ssize_t buffer_bytes(const Job* job, Py_ssize_t elements, accumulator* tag) noexcept nogil:
     return padded_bytes(elements * job.inner * <Py_ssize_t>sizeof(accumulator))
+
+
+cdef inline Py_ssize_t across_step(Py_ssize_t elements, accumulator* tag) noexcept nogil:
+    # Whole cache lines, an odd number of them: the same elements of all rows are in different sets of the cache.
+    cdef Py_ssize_t line = LINE // <Py_ssize_t>sizeof(accumulator)
+    return ((elements + line - 1) // line | 1) * line
 
 
 cdef inline Py_ssize_t workspace_bytes(const Job* job, Workspace* work, char* memory, accumulator* tag) noexcept nogil:
@@ -858,10 +972,23 @@ cdef inline Py_ssize_t workspace_bytes(const Job* job, Workspace* work, char* me
     at += padded_bytes(job.ring * job.ring_row * <Py_ssize_t>sizeof(accumulator))
     work.loaded = at
     at += buffer_bytes(job, job.tile_input, tag)
-    work.blended = at
-    at += buffer_bytes(job, job.tile_input, tag)
-    work.result = at
-    at += buffer_bytes(job, job.tile, tag)
+    if job.across:
+        work.blended_step = across_step(job.tile_input * job.inner, tag)
+        # What is turned back goes beyond the last element.
+        work.result_step = across_step(job.tile * job.inner + size, tag)
+        work.blended = at
+        at += padded_bytes(size * work.blended_step * <Py_ssize_t>sizeof(accumulator))
+        work.result = at
+        at += padded_bytes(size * work.result_step * <Py_ssize_t>sizeof(accumulator))
+        work.turned = at
+        at += padded_bytes(size * (job.across_input * job.inner + 2 * size) * <Py_ssize_t>sizeof(accumulator))
+        work.turned_sums = at
+        at += padded_bytes(size * (job.across_part * job.inner + size) * <Py_ssize_t>sizeof(accumulator))
+    else:
+        work.blended = at
+        at += buffer_bytes(job, job.tile_input, tag)
+        work.result = at
+        at += buffer_bytes(job, job.tile, tag)
     work.streamed = at
     if job.streams:
         at += padded_bytes(job.tile * job.cols.dst_step)
@@ -887,7 +1014,11 @@ cdef void resample_part(const Job* job, char* memory, int part, int parts, accum
     cdef Py_ssize_t outer, rest, row, i
     cdef const char* src
     cdef char* dst
+    cdef Py_ssize_t lanes = block_lanes(tag)
     workspace_bytes(job, &work, memory, tag)
+    if job.across:
+        # Lanes without a row are computed as well.
+        memset(work.blended, 0, lanes * work.blended_step * sizeof(accumulator))
     while unit < end:
         rest = unit // job.rows.output_length
         if rest // job.outer_count != tile:
@@ -905,8 +1036,14 @@ cdef void resample_part(const Job* job, char* memory, int part, int parts, accum
         row = unit % job.rows.output_length
         rest = min(job.rows.output_length - row, end - unit)
         unit += rest
-        for i in range(rest):
-            output_row(job, &work, src, dst, row + i, tag)
+        i = 0
+        while i < rest:
+            if job.across:
+                output_rows_across(job, &work, src, dst, row + i, min(lanes, rest - i), tag)
+                i += lanes
+            else:
+                output_row(job, &work, src, dst, row + i, tag)
+                i += 1
     if job.streams:
         finish_streams()
 
@@ -1037,20 +1174,33 @@ cdef void place_axes(Job* job, Plain* plain, bint single) noexcept nogil:
         job.outer_count *= plain.length[at]
 
 
+cdef Py_ssize_t longest_input(const Axis* axis, Py_ssize_t tile, Py_ssize_t part) noexcept nogil:
+    """The most inputs that `part` outputs of a tile read, from its begin on."""
+    cdef Py_ssize_t longest = 1
+    cdef Py_ssize_t begin = 0
+    cdef Py_ssize_t end, first, last
+    while begin < axis.output_length:
+        end = min(begin + part, min(begin // tile * tile + tile, axis.output_length))
+        input_range(axis, begin, end, &first, &last)
+        longest = max(longest, last - first)
+        begin = end
+    return longest
+
+
 cdef void plan_tiles(Job* job) noexcept nogil:
-    cdef Py_ssize_t first, last, begin
-    # The weights of blocks, too, are to stay in the cache.
-    job.tile = min(max(2 * TILE // (job.inner * max(job.cols.width, <Py_ssize_t>2)), 1), job.cols.output_length)
-    while True:
-        job.tile_input = 1
-        begin = 0
-        while begin < job.cols.output_length:
-            input_range(&job.cols, begin, min(begin + job.tile, job.cols.output_length), &first, &last)
-            job.tile_input = max(job.tile_input, last - first)
-            begin += job.tile
-        if job.tile == 1 or job.tile_input * job.inner <= TILE_INPUT:
-            break
+    cdef Py_ssize_t limit = ACROSS_INPUT if job.across else TILE_INPUT
+    job.tile = job.cols.output_length
+    if not job.across:
+        # The weights of blocks, too, are to stay in the cache.
+        job.tile = min(max(2 * TILE // (job.inner * max(job.cols.width, <Py_ssize_t>2)), 1), job.tile)
+    job.tile_input = longest_input(&job.cols, job.tile, job.tile)
+    while job.tile > 1 and job.tile_input * job.inner > limit:
         job.tile = (job.tile + 1) // 2
+        job.tile_input = longest_input(&job.cols, job.tile, job.tile)
+    if job.across:
+        job.across_part = max(ACROSS_PART * job.cols.output_length // (job.cols.input_length * job.inner), 1)
+        job.across_part = min(job.across_part, job.tile)
+        job.across_input = longest_input(&job.cols, job.tile, job.across_part)
     job.tiles = (job.cols.output_length + job.tile - 1) // job.tile
     job.units = job.tiles * job.outer_count * job.rows.output_length
     job.ring = min(job.rows.longest, <Py_ssize_t>MAX_RING)
@@ -1133,6 +1283,7 @@ cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
             job.pairs and job.cols.width == 2 and job.blends_out and halves_exactly(&job.rows) and job.rows.shift == 1
         )
         job.streams = job.streams and is_packed(job.cols.dst_step, job.inner, job.dst_inner_step, job.dst_size)
+        job.across = goes_across(job, tag)
         plan_tiles(job)
         bytes_moved = size * job.inner * job.outer_count * (
             job.rows.input_length * job.cols.input_length + job.rows.output_length * job.cols.output_length

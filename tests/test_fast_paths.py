@@ -220,6 +220,52 @@ def test_blocks_write_nothing_beside_their_row(channels):
         np.testing.assert_array_equal(room[:, 1:-1], imgops.resample(x, width, axes=1))
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5, 8, 17])
+def test_rows_side_by_side_give_the_bits_of_each_row(dtype, channels):
+    """As many rows as lanes at a time, with rests of rows and of pixels; long taps, zeros, NaN and infinity."""
+    for height, width in ((16, 90), (19, 131), (35, 200), (8, 640), (50, 41)):
+        x = noise((height, width, channels), dtype, width)
+        if np.dtype(dtype).kind == "f":
+            x[0, 3], x[1, -1], x[2], x[3, 7] = np.nan, np.inf, -0.0, -np.inf
+        for length in (width * 2 // 5, width // 3, width // 4, width // 9, 2, 1):
+            for mode in ("linear", "cubic"):
+                plan = imgops.ResamplePlan(x.shape, length, axes=1, mode=mode, antialias=True)
+                room = np.full((height, length + 2, channels), 7, dtype)
+                plan(x, out=room[:, 1:-1])
+                assert (room[:, [0, -1]] == 7).all()
+                for row in range(height):
+                    single = imgops.resample(x[row], length, axes=0, mode=mode, antialias=True)
+                    np.testing.assert_array_equal(room[row, 1:-1], single, str((width, length, mode, row)))
+                    if row == 2:
+                        np.testing.assert_array_equal(np.signbit(room[row, 1:-1]), np.signbit(single))
+                if np.dtype(dtype).kind == "f":
+                    y = plan(x)
+                    np.testing.assert_array_equal(y, room[:, 1:-1])
+
+
+@pytest.mark.parametrize("dtype", [*SMALL_INTEGERS, np.float32, np.float64])
+@pytest.mark.parametrize("size", [(30, 21), (8, 30), (47, 9), (5, 5), (17, 60), (2, 1)])
+def test_columns_of_many_rows_are_summed_from_the_first_to_the_last(dtype, size):
+    """Many rows in registers, with rests of registers, then rows side by side: the bits of one axis after the other."""
+    accumulator = np.float64 if dtype == np.float64 else np.float32
+    for shape in ((120, 90), (120, 70, 3), (131, 67, 4), (70, 61, 5)):
+        x = noise(shape, dtype)
+        for mode in ("linear", "cubic"):
+            options = {"mode": mode, "antialias": True}
+            y = imgops.resample(x, size, axes=(0, 1), dtype=accumulator, **options)
+            rows = imgops.resample(x, size[0], axes=0, dtype=accumulator, **options)
+            # One element a row: no register is filled.
+            for col in (0, shape[1] // 2, shape[1] - 1):
+                single = imgops.resample(x[:, col : col + 1], size[0], axes=0, dtype=accumulator, **options)
+                np.testing.assert_array_equal(rows[:, col : col + 1], single)
+            for row in range(size[0]):
+                single = imgops.resample(rows[row], size[1], axes=0, **options)
+                assert y[row].tobytes() == single.tobytes()
+            if np.dtype(dtype).kind in "iu":
+                np.testing.assert_array_equal(imgops.resample(x, size, axes=(0, 1), **options), rounded(y, dtype))
+
+
 ITEMS = ("u1", "u2", "V3", "u4", "V5", "V6", "u8", "V12", "c16", "V20")
 
 
