@@ -16,7 +16,7 @@
  *
  * Along rows:  dst[i] = sum over k < count of weights[k] * rows[k][i]
  *
- * blend:     rows converted on the way in, or up to four rounded on the way out, or neither.
+ * blend:     rows converted on the way in, or up to four rounded on the way out, or neither; for two outputs at once, too.
  *
  * Sums run from the first tap to the last, as everywhere, so the bits are those of the plain loops.
  */
@@ -523,36 +523,80 @@ IMGOPS_NO_ACROSS(double)
             else NAME##_by(four, weights, left, dst + done, length - done, 0, 0);                                    \
         }                                                                                                            \
     }
+/* Two sums of neighbouring rows, so that what both read is converted once: `dst` from the row `from` on, on top of what is there
+ * if `more`, and `next` from the row `next_from` on; one of them is 0. */
 #define IMGOPS_NO_MANY(NAME, T, SOURCE)                                                                              \
     IMGOPS_INLINE ptrdiff_t NAME##_many(                                                                             \
         const SOURCE *const *rows, const T *weights, int count, T *dst, ptrdiff_t length, int more)                  \
     {                                                                                                                \
         (void)rows, (void)weights, (void)count, (void)dst, (void)length, (void)more;                                 \
         return 0;                                                                                                    \
+    }                                                                                                                \
+    static inline void NAME##_two(                                                                                   \
+        const void *const *rows, int count, const T *weights, int from, T *dst, int more, const T *next_weights,     \
+        int next_from, T *next, ptrdiff_t length)                                                                    \
+    {                                                                                                                \
+        (void)rows, (void)count, (void)weights, (void)from, (void)dst, (void)more, (void)next_weights;               \
+        (void)next_from, (void)next, (void)length;                                                                   \
     }
-/* Whole registers, four at a time, whose sums stay in them from the first row to the last; how many elements were done. */
+/* Whole registers, some at a time, whose sums stay in them from the first row to the last. */
 #define IMGOPS_MANY(NAME, T, SOURCE)                                                                                 \
+    IMGOPS_INLINE void NAME##_registers(                                                                             \
+        const SOURCE *const *rows, int count, const T *weights, int from, T *dst, int more, const T *next_weights,   \
+        int next_from, T *next, ptrdiff_t at, const int registers, const int two)                                    \
+    {                                                                                                                \
+        const ptrdiff_t size = T##_lanes_of_block;                                                                   \
+        T##_block sum[4], next_sum[4];                                                                               \
+        /* -0.0 leaves every sum as it is. */                                                                        \
+        IMGOPS_UNROLLED for (int r = 0; r < registers; r++) sum[r] = next_sum[r] = -(T##_block){0};                  \
+        if (more) IMGOPS_UNROLLED for (int r = 0; r < registers; r++) memcpy(&sum[r], dst + at + r * size, sizeof sum[r]);\
+        int k = 0;                                                                                                   \
+        if (two) {                                                                                                   \
+            for (; k < next_from; k++)                                                                               \
+                IMGOPS_UNROLLED for (int r = 0; r < registers; r++)                                                  \
+                    sum[r] += weights[k] * T##_of_##SOURCE(rows[k] + at + r * size);                                 \
+            for (; k < from; k++)                                                                                    \
+                IMGOPS_UNROLLED for (int r = 0; r < registers; r++)                                                  \
+                    next_sum[r] += next_weights[k] * T##_of_##SOURCE(rows[k] + at + r * size);                       \
+        }                                                                                                            \
+        for (; k < count; k++)                                                                                       \
+            IMGOPS_UNROLLED for (int r = 0; r < registers; r++) {                                                    \
+                const T##_block x = T##_of_##SOURCE(rows[k] + at + r * size);                                        \
+                sum[r] += weights[k] * x;                                                                            \
+                if (two) next_sum[r] += next_weights[k] * x;                                                         \
+            }                                                                                                        \
+        IMGOPS_UNROLLED for (int r = 0; r < registers; r++) {                                                        \
+            memcpy(dst + at + r * size, &sum[r], sizeof sum[r]);                                                     \
+            if (two) memcpy(next + at + r * size, &next_sum[r], sizeof next_sum[r]);                                 \
+        }                                                                                                            \
+    }                                                                                                                \
+    /* How many elements were done. */                                                                               \
     IMGOPS_INLINE ptrdiff_t NAME##_many(                                                                             \
         const SOURCE *const *rows, const T *weights, int count, T *dst, ptrdiff_t length, int more)                  \
     {                                                                                                                \
         const ptrdiff_t size = T##_lanes_of_block;                                                                   \
         ptrdiff_t i = 0;                                                                                             \
-        for (; i + 4 * size <= length; i += 4 * size) {                                                              \
-            /* -0.0 leaves every sum as it is. */                                                                    \
-            T##_block a = -(T##_block){0}, b = a, c = a, d = a;                                                       \
-            if (more) {                                                                                              \
-                memcpy(&a, dst + i, sizeof a), memcpy(&b, dst + i + size, sizeof b);                                 \
-                memcpy(&c, dst + i + 2 * size, sizeof c), memcpy(&d, dst + i + 3 * size, sizeof d);                  \
-            }                                                                                                        \
-            for (int k = 0; k < count; k++) {                                                                        \
-                const SOURCE *x = rows[k] + i;                                                                       \
-                a += weights[k] * T##_of_##SOURCE(x), b += weights[k] * T##_of_##SOURCE(x + size);                   \
-                c += weights[k] * T##_of_##SOURCE(x + 2 * size), d += weights[k] * T##_of_##SOURCE(x + 3 * size);    \
-            }                                                                                                        \
-            memcpy(dst + i, &a, sizeof a), memcpy(dst + i + size, &b, sizeof b);                                     \
-            memcpy(dst + i + 2 * size, &c, sizeof c), memcpy(dst + i + 3 * size, &d, sizeof d);                      \
-        }                                                                                                            \
+        for (; i + 4 * size <= length; i += 4 * size)                                                                \
+            NAME##_registers(rows, count, weights, 0, dst, more, NULL, 0, NULL, i, 4, 0);                            \
         return i;                                                                                                    \
+    }                                                                                                                \
+    static inline void NAME##_two(                                                                                   \
+        const void *const *any_rows, int count, const T *weights, int from, T *dst, int more, const T *next_weights, \
+        int next_from, T *next, ptrdiff_t length)                                                                    \
+    {                                                                                                                \
+        const SOURCE *const *rows = (const SOURCE *const *)any_rows;                                                 \
+        const ptrdiff_t size = T##_lanes_of_block;                                                                   \
+        ptrdiff_t i = 0;                                                                                             \
+        for (; i + 4 * size <= length; i += 4 * size)                                                                \
+            NAME##_registers(rows, count, weights, from, dst, more, next_weights, next_from, next, i, 4, 1);         \
+        for (; i + size <= length; i += size)                                                                        \
+            NAME##_registers(rows, count, weights, from, dst, more, next_weights, next_from, next, i, 1, 1);         \
+        for (; i < length; i++) {                                                                                    \
+            T sum = more ? dst[i] : (T)-0.0, next_sum = (T)-0.0;                                                     \
+            for (int k = from; k < count; k++) sum += weights[k] * rows[k][i];                                       \
+            for (int k = next_from; k < count; k++) next_sum += next_weights[k] * rows[k][i];                        \
+            dst[i] = sum, next[i] = next_sum;                                                                        \
+        }                                                                                                            \
     }
 #if defined(__AVX512BW__)
 #define IMGOPS_MANY_FLOAT IMGOPS_MANY

@@ -87,6 +87,30 @@ cdef extern from "_lines.h" nogil:
     void fixed_blend(const void** rows, const fixed* weights, int count, fixed* dst, Py_ssize_t length, bint more)
     void fixed_blend_word8(const void** rows, const fixed* weights, int count, fixed* dst, Py_ssize_t length, bint more)
     void fixed_blend_int8(const void** rows, const fixed* weights, int count, fixed* dst, Py_ssize_t length, bint more)
+    void float_blend_two(
+        const void** rows, int count, const float* weights, int first, float* dst, bint more,
+        const float* next_weights, int next_first, float* next, Py_ssize_t length
+    )
+    void float_blend_word8_two(
+        const void** rows, int count, const float* weights, int first, float* dst, bint more,
+        const float* next_weights, int next_first, float* next, Py_ssize_t length
+    )
+    void float_blend_int8_two(
+        const void** rows, int count, const float* weights, int first, float* dst, bint more,
+        const float* next_weights, int next_first, float* next, Py_ssize_t length
+    )
+    void float_blend_word16_two(
+        const void** rows, int count, const float* weights, int first, float* dst, bint more,
+        const float* next_weights, int next_first, float* next, Py_ssize_t length
+    )
+    void float_blend_int16_two(
+        const void** rows, int count, const float* weights, int first, float* dst, bint more,
+        const float* next_weights, int next_first, float* next, Py_ssize_t length
+    )
+    void double_blend_two(
+        const void** rows, int count, const double* weights, int first, double* dst, bint more,
+        const double* next_weights, int next_first, double* next, Py_ssize_t length
+    )
     void float_blend_to_word8(
         const void** rows, const float* weights, int count, word8* dst, Py_ssize_t length, fixed bias
     )
@@ -549,6 +573,26 @@ cdef inline void blend_rows(
             fixed_blend_int8(rows, weights, count, dst, length, more)
 
 
+cdef inline void blend_two(
+    const Job* job, const void** rows, int count, const accumulator* weights, int first, accumulator* dst, bint more,
+    const accumulator* next_weights, int next_first, accumulator* following, Py_ssize_t length
+) noexcept nogil:
+    """blend_rows for the rows from `first` on, and those from next_first on, one of which is 0, into `following`."""
+    if accumulator is double:
+        double_blend_two(rows, count, weights, first, dst, more, next_weights, next_first, following, length)
+    elif accumulator is float:
+        if not job.blends_in:
+            float_blend_two(rows, count, weights, first, dst, more, next_weights, next_first, following, length)
+        elif job.src_dtype == UINT8:
+            float_blend_word8_two(rows, count, weights, first, dst, more, next_weights, next_first, following, length)
+        elif job.src_dtype == INT8:
+            float_blend_int8_two(rows, count, weights, first, dst, more, next_weights, next_first, following, length)
+        elif job.src_dtype == UINT16:
+            float_blend_word16_two(rows, count, weights, first, dst, more, next_weights, next_first, following, length)
+        else:
+            float_blend_int16_two(rows, count, weights, first, dst, more, next_weights, next_first, following, length)
+
+
 cdef inline void blend_to_integers(
     const Job* job, const void** rows, const accumulator* weights, int count, char* dst, Py_ssize_t length
 ) noexcept nogil:
@@ -696,6 +740,71 @@ cdef inline bint blend_column(
     return False
 
 
+cdef inline bint reads_all(const Axis* axis, Py_ssize_t output, accumulator* tag) noexcept nogil:
+    """Whether no tap of an output has the weight zero, and no more are than are blended at a time."""
+    cdef const accumulator* weights = <const accumulator*>axis.weights + axis.offsets[output]
+    cdef Py_ssize_t t
+    for t in range(axis.counts[output]):
+        if weights[t] == 0:
+            return False
+    return 0 < axis.counts[output] <= BLENDED_ROWS
+
+
+cdef inline bint shares_rows(const Axis* axis, Py_ssize_t output, accumulator* tag) noexcept nogil:
+    """Whether an output and the next one are blended together: both read the last rows of the first one."""
+    cdef Py_ssize_t end = axis.starts[output] + axis.counts[output]
+    cdef Py_ssize_t next_begin = axis.starts[output + 1]
+    return (
+        axis.starts[output] <= next_begin and next_begin + 1 < end <= next_begin + axis.counts[output + 1]
+        and reads_all(axis, output, tag) and reads_all(axis, output + 1, tag)
+    )
+
+
+cdef inline void blend_columns(
+    const Job* job, Workspace* work, const char* src, Py_ssize_t output, Py_ssize_t count, accumulator* dst,
+    Py_ssize_t dst_step, Py_ssize_t length
+) noexcept nogil:
+    """blend_column for `count` outputs. Rows that an output and the next one read are read once for both."""
+    cdef const Axis* axis = &job.rows
+    cdef const void* rows[BLENDED_ROWS]
+    cdef accumulator weights[BLENDED_ROWS]
+    cdef accumulator next_weights[BLENDED_ROWS]
+    cdef const accumulator* from_axis = <const accumulator*>axis.weights
+    # The row from which on the output is left to sum, where `more` rows before it were.
+    cdef Py_ssize_t left = 0
+    cdef bint more = False
+    cdef bint shared
+    cdef Py_ssize_t i, k, row, begin, end, next_begin, first
+    for i in range(output, output + count):
+        begin = axis.starts[i]
+        end = begin + axis.counts[i]
+        shared = i + 1 < output + count and shares_rows(axis, i, dst)
+        if not more:
+            left = begin
+        if not (shared or more):
+            blend_column(job, work, src, i, dst, length, NULL)
+        elif shared:
+            next_begin = axis.starts[i + 1]
+            first = min(left, next_begin)
+            for k in range(end - first):
+                row = first + k
+                rows[k] = input_row(job, work, src, row, dst)
+                weights[k] = from_axis[axis.offsets[i] + row - begin] if row >= left else 0
+                next_weights[k] = from_axis[axis.offsets[i + 1] + row - next_begin] if row >= next_begin else 0
+            blend_two(
+                job, rows, <int>(end - first), weights, <int>(left - first), dst, more, next_weights,
+                <int>(next_begin - first), dst + dst_step, length,
+            )
+        else:
+            for k in range(end - left):
+                rows[k] = input_row(job, work, src, left + k, dst)
+                weights[k] = from_axis[axis.offsets[i] + left + k - begin]
+            blend_rows(job, rows, weights, <int>(end - left), dst, length, True)
+        more = shared
+        left = end
+        dst += dst_step
+
+
 cdef inline void fill_row(
     const Job* job, Workspace* work, const char* src, char* dst, Py_ssize_t output, accumulator* tag
 ) noexcept nogil:
@@ -813,7 +922,7 @@ cdef inline void across_lines(
 cdef inline void output_rows_across(
     const Job* job, Workspace* work, const char* src, char* dst, Py_ssize_t output, Py_ssize_t count, accumulator* tag
 ) noexcept nogil:
-    """`count` rows of the output from `output` on, no more than a register has lanes; the other lanes come to nothing."""
+    """`count` rows from `output` on, no more than a register has lanes; what the other lanes hold is not stored."""
     cdef Py_ssize_t output_count = (work.tile_end - work.tile_begin) * job.inner
     cdef Py_ssize_t input_count = (work.input_end - work.input_begin) * job.inner
     cdef accumulator* blended = <accumulator*>work.blended
@@ -822,14 +931,14 @@ cdef inline void output_rows_across(
     cdef char* target
     cdef char* row
     cdef Py_ssize_t i
-    for i in range(count):
-        if job.rows.mapped:
-            blend_column(job, work, src, output + i, blended, input_count, NULL)
-        else:
+    if job.rows.mapped:
+        blend_columns(job, work, src, output, count, blended, work.blended_step, input_count)
+    else:
+        for i in range(count):
             loaded = load_row(job, work, src + (output + i) * job.rows.src_step, blended)
             if loaded != blended:
                 memcpy(blended, loaded, input_count * sizeof(accumulator))
-        blended += work.blended_step
+            blended += work.blended_step
     across_lines(job, work, <accumulator*>work.blended, result, tag)
     for i in range(count):
         target = dst + (output + i) * job.rows.dst_step + work.tile_begin * job.cols.dst_step
