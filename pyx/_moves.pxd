@@ -32,6 +32,12 @@ cdef extern from "_shuffles.h" nogil:
         Py_ssize_t dst_step, const Py_ssize_t* columns, Py_ssize_t column_count, Py_ssize_t count, Py_ssize_t size
     )
 
+cdef extern from "_streams.h" nogil:
+    const bint IMGOPS_HAS_STREAMS
+    const Py_ssize_t STREAM_BYTES
+    void stream(const void* src, void* dst, Py_ssize_t size)
+    void finish_streams()
+
 cdef enum:
     MOVE_AXES = MAX_AXES + 4
     # Elements of a line's repeating pattern for which offsets are kept on the stack.
@@ -49,6 +55,8 @@ cdef enum:
     PIECE = 8192
     # Bytes of a side of a transposed tile.
     TILE = 16
+    # Bytes of a line of the cache.
+    LINE = 64
     # Bytes of a line of picks, lines of it, and bytes of all of them, for which windows pay; runs gain less by them.
     MAX_PICKED = 1048576
     MIN_LINES = 8
@@ -56,6 +64,9 @@ cdef enum:
     MIN_SHUFFLED_RUNS = 32768
     # Bytes under which another thread does not pay.
     BYTES_PER_THREAD = 131072
+    # Bytes of lines that are long enough, and short enough, to be made in the cache before they go past it.
+    MIN_STREAMED = 1024
+    MAX_STREAMED = 262144
 
 cdef enum:
     RUNS = 0          # one or two axes, items at any steps
@@ -90,8 +101,10 @@ cdef struct Move:
     # Of lines in pieces: the axis that counts the pieces, or -1, and the items of the last piece.
     int piece_axis
     Py_ssize_t last_piece
-    # Of picks and patterns, or NULL: the windows of one repeat of a line, see _shuffles.h. The rest of a line that is no
-    # whole repeat goes item by item. `blocks` is 0 where there are too many for shuffle_repeats.
+    # Bytes of a line that goes past the caches, or 0.
+    Py_ssize_t streamed
+    # Of picks and patterns, or NULL: the windows of one repeat of a line, see _shuffles.h. What is left of a line goes
+    # item by item. `blocks` is 0 where there are too many for shuffle_repeats.
     Py_ssize_t* window_offsets
     uint8_t* window_controls
     int windows
@@ -488,7 +501,7 @@ cdef inline bint fill_whole_blocks(Move* move, const Py_ssize_t* places, Py_ssiz
 
 
 cdef inline bint plan_blocks(Move* move, const Py_ssize_t* places, Py_ssize_t repeats) noexcept nogil:
-    """Few blocks again and again, or all in a row where these take less: wide stores that overlap cost more than one."""
+    """Few blocks again and again, or all in a row where that takes less: stores that overlap cost more than one."""
     cdef int few = 0
     cdef Py_ssize_t cost, bytes_moved
     if move.kind == PATTERNS:
@@ -597,6 +610,29 @@ cdef inline void plan_pieces(Move* move) noexcept nogil:
     move.lines *= pieces
 
 
+cdef inline Py_ssize_t contiguous_bytes(const Move* move) noexcept nogil:
+    """Bytes of a line that leaves nothing out in dst, or 0."""
+    cdef int last = move.rank - 1
+    cdef Py_ssize_t size = move.dst_item * (move.pattern if move.kind == PATTERNS else 1)
+    cdef int axis
+    if move.kind == DEINTERLEAVE or move.kind == TRANSPOSES:
+        return 0
+    for axis in range(last, last - move.line_axes, -1):
+        if move.dst_step[axis] != size:
+            return 0
+        size *= move.length[axis]
+    return size
+
+
+cdef inline void plan_streams(Move* move) noexcept nogil:
+    cdef Py_ssize_t size = contiguous_bytes(move)
+    move.streamed = 0
+    if not IMGOPS_HAS_STREAMS or move.add or size < MIN_STREAMED or size > MAX_STREAMED:
+        return
+    if move.lines >= STREAM_BYTES // size:
+        move.streamed = size
+
+
 cdef inline void plan_move(Move* move) noexcept nogil:
     """Choose the line. Before: operands, items and axes are set. After: kind, line_axes and lines are.
 
@@ -647,6 +683,7 @@ cdef inline void plan_move(Move* move) noexcept nogil:
         elif move.kind == RUNS:
             plan_run_shuffles(move)
     plan_pieces(move)
+    plan_streams(move)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -960,7 +997,10 @@ cdef inline void move_part(const Move* move, int part, int parts) noexcept nogil
     cdef int last = move.rank - 1
     cdef int axis
     cdef Py_ssize_t rest = begin
-    cdef Py_ssize_t line, count
+    cdef Py_ssize_t line
+    cdef Py_ssize_t count = move.length[last]
+    # Without memory for it a line goes to its place at once. Registers may be stored beyond its end.
+    cdef char* made = <char*>malloc(move.streamed + LINE) if move.streamed else NULL
     cdef Py_ssize_t line_bytes = move.dst_item * move.length[last]
     cdef const char* src = move.src
     cdef char* dst = move.dst
@@ -978,12 +1018,15 @@ cdef inline void move_part(const Move* move, int part, int parts) noexcept nogil
             may_repeat and line > begin and at[outer - 1] > 0
             and move.index[outer - 1][at[outer - 1]] == move.index[outer - 1][at[outer - 1] - 1]
         ):
-            memcpy(dst, dst - move.dst_step[outer - 1], line_bytes)
+            if made == NULL:
+                memcpy(dst, dst - move.dst_step[outer - 1], line_bytes)
         else:
             count = move.length[last]
             if move.piece_axis >= 0 and at[move.piece_axis] == move.length[move.piece_axis] - 1:
                 count = move.last_piece
-            move_line(move, src, dst, count)
+            move_line(move, src, dst if made == NULL else made, count)
+        if made != NULL:
+            stream(made, dst, move.streamed - (move.length[last] - count) * move.dst_step[last])
         for axis in range(outer - 1, -1, -1):
             src -= picked(move, axis, at[axis]) * move.src_step[axis]
             at[axis] += 1
@@ -994,6 +1037,9 @@ cdef inline void move_part(const Move* move, int part, int parts) noexcept nogil
             dst -= move.length[axis] * move.dst_step[axis]
             at[axis] = 0
             src += picked(move, axis, 0) * move.src_step[axis]
+    if made != NULL:
+        finish_streams()
+        free(made)
 
 
 cdef inline int move_threads(const Move* move, Py_ssize_t bytes_moved, int num_threads) noexcept nogil:

@@ -21,6 +21,7 @@ from _types cimport (
 
 cdef extern from "_streams.h" nogil:
     const bint IMGOPS_HAS_STREAMS
+    const Py_ssize_t STREAM_BYTES
     void stream(const void* src, void* dst, Py_ssize_t size)
     void finish_streams()
 
@@ -157,8 +158,6 @@ cdef enum:
     ACROSS_PART = 512
     # Lines under which the blocks of a tile do not pay.
     BLOCK_LINES = 16
-    # Bytes of an output from which on writing past the caches pays: below, what comes next finds the output there.
-    STREAM_BYTES = 32000000
 
 
 cdef bint are_means(const int64_t[::1] offsets, const double[::1] weights, double one):

@@ -9,6 +9,9 @@
 #include <string.h>
 #include "_words.h"
 
+/* Bytes of an output from which on this pays: below, what comes next finds the output in a cache. */
+enum { STREAM_BYTES = 32000000 };
+
 #if defined(__AVX512F__)
 #include <immintrin.h>
 #define IMGOPS_STREAM(src, dst) _mm512_stream_si512((void *)(dst), _mm512_loadu_si512(src))

@@ -421,3 +421,42 @@ def test_large_gradients_written_past_the_caches():
     imgops.resample_grad(gradient, (2003, 1361), data_format="NCHW", out=added, accumulate=True)
     assert written.nbytes > 32_000_000
     np.testing.assert_array_equal(written, added)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "data_format", "mode", "block"),
+    [
+        (np.float64, "NCHW", "DCR", 3),
+        (np.float32, "NCHW", "CRD", 2),
+        (np.float64, "NHWC", "DCR", 4),
+        (np.uint8, "NHWC", "CRD", 3),
+        (np.float64, "NHWC", "CRD", 2),
+    ],
+)
+def test_large_moves_written_past_the_caches(dtype, data_format, mode, block):
+    columns = 211
+    rows = 32_000_000 // (3 * block * block * columns * np.dtype(dtype).itemsize) + 2
+    x = noise((rows, columns, 3 * block * block), dtype)
+    if data_format == "NCHW":
+        x = np.ascontiguousarray(x.transpose(2, 0, 1))
+    # Rows that begin at any place of a cache line.
+    written = np.empty(x.size + 1, dtype)[1:].reshape(
+        imgops.depth_to_space_shape(x.shape, block, data_format=data_format)
+    )
+    imgops.depth_to_space(x, block, data_format=data_format, mode=mode, out=written)
+    np.testing.assert_array_equal(written, reference.depth_to_space(x, block, data_format=data_format, mode=mode))
+    back = np.empty(x.size + 1, dtype)[1:].reshape(x.shape)
+    imgops.space_to_depth(written, block, data_format=data_format, mode=mode, out=back)
+    np.testing.assert_array_equal(back, x)
+
+
+@pytest.mark.parametrize(("dtype", "channels"), [(np.uint8, 3), (np.float32, 3), (np.float64, 1), (np.uint16, 4)])
+def test_large_nearest_written_past_the_caches(dtype, channels):
+    width = 4099
+    height = 32_000_000 // (width * channels * np.dtype(dtype).itemsize) + 2
+    x = noise((height // 2, width // 3, channels), dtype)
+    written = np.empty(height * width * channels + 1, dtype)[1:].reshape(height, width, channels)
+    imgops.resample(x, (height, width), mode="nearest", out=written)
+    rows = imgops.resample(np.arange(x.shape[0]), height, mode="nearest")
+    columns = imgops.resample(np.arange(x.shape[1]), width, mode="nearest")
+    np.testing.assert_array_equal(written, x[rows[:, None], columns])
