@@ -539,10 +539,12 @@ cdef inline bint plan_shuffles(Move* move, int unit) noexcept nogil:
                 return False
         while repeats * group % block:
             repeats += 1
-    # Room for one repeat of whole blocks, and for the repeats of a few blocks.
-    room = max(repeats * group, IMGOPS_MAX_BLOCKS * block)
-    if repeats * group > MAX_PICKED:
+    # Room for one repeat of whole blocks, and for patterns that fill a few.
+    room = repeats * group
+    if room > MAX_PICKED or move.kind == PICKS and room < block:
         return False
+    if move.kind == PATTERNS:
+        room = max(room, IMGOPS_MAX_BLOCKS * block)
     move.unit = unit
     places = <Py_ssize_t*>calloc(room // unit, sizeof(Py_ssize_t))
     move.window_offsets = <Py_ssize_t*>malloc((room // block + 1) * MAX_WINDOWS * (sizeof(Py_ssize_t) + block // unit))
