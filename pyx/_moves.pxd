@@ -101,8 +101,9 @@ cdef struct Move:
     # Of lines in pieces: the axis that counts the pieces, or -1, and the items of the last piece.
     int piece_axis
     Py_ssize_t last_piece
-    # Bytes of a line that goes past the caches, or 0.
+    # Bytes of a row of a line that goes past the caches, or 0; lines that are deinterleaved have several rows.
     Py_ssize_t streamed
+    Py_ssize_t streamed_rows
     # Of picks and patterns, or NULL: the windows of one repeat of a line, see _shuffles.h. What is left of a line goes
     # item by item. `blocks` is 0 where there are too many for shuffle_repeats.
     Py_ssize_t* window_offsets
@@ -613,13 +614,14 @@ cdef inline void plan_pieces(Move* move) noexcept nogil:
 
 
 cdef inline Py_ssize_t contiguous_bytes(const Move* move) noexcept nogil:
-    """Bytes of a line that leaves nothing out in dst, or 0."""
+    """Bytes of a line, or of a row of one, that leaves nothing out in dst, or 0."""
     cdef int last = move.rank - 1
+    cdef int axes = 1 if move.kind == DEINTERLEAVE else move.line_axes
     cdef Py_ssize_t size = move.dst_item * (move.pattern if move.kind == PATTERNS else 1)
     cdef int axis
-    if move.kind == DEINTERLEAVE or move.kind == TRANSPOSES:
+    if move.kind == TRANSPOSES:
         return 0
-    for axis in range(last, last - move.line_axes, -1):
+    for axis in range(last, last - axes, -1):
         if move.dst_step[axis] != size:
             return 0
         size *= move.length[axis]
@@ -628,10 +630,12 @@ cdef inline Py_ssize_t contiguous_bytes(const Move* move) noexcept nogil:
 
 cdef inline void plan_streams(Move* move) noexcept nogil:
     cdef Py_ssize_t size = contiguous_bytes(move)
+    cdef Py_ssize_t rows = move.length[move.rank - 2] if move.kind == DEINTERLEAVE else 1
     move.streamed = 0
-    if not IMGOPS_HAS_STREAMS or move.add or size < MIN_STREAMED or size > MAX_STREAMED:
+    move.streamed_rows = rows
+    if not IMGOPS_HAS_STREAMS or move.add or size < MIN_STREAMED or size * rows > MAX_STREAMED:
         return
-    if move.lines >= STREAM_BYTES // size:
+    if move.lines >= STREAM_BYTES // (size * rows):
         move.streamed = size
 
 
@@ -899,14 +903,16 @@ cdef inline void line_patterns(const Move* move, const char* src, char* dst, Py_
         pattern_words(<const word64*>src, src_step, <word64*>dst, dst_step, move.offsets, move.pattern, count)
 
 
-cdef inline void line_words(const Move* move, const char* src, char* dst, word* tag) noexcept nogil:
+cdef inline void line_words(
+    const Move* move, const char* src, char* dst, Py_ssize_t row_step, word* tag
+) noexcept nogil:
     """The kinds of two axes whose items are single words; `tag` names the word's type only."""
     cdef int last = move.rank - 1
     if move.kind == INTERLEAVE:
         interleave_words(<const word*>src, move.src_step[last], <word*>dst, move.length[last], move.length[last - 1])
     else:
         deinterleave_words(
-            <const word*>src, <word*>dst, move.dst_step[last - 1], move.length[last - 1], move.length[last]
+            <const word*>src, <word*>dst, row_step, move.length[last - 1], move.length[last]
         )
 
 
@@ -949,8 +955,13 @@ cdef inline void line_shuffles(const Move* move, const char* src, char* dst, Py_
         line_patterns(move, src, dst, count - repeats * move.repeat_items)
 
 
-cdef inline void move_line(const Move* move, const char* src, char* dst, Py_ssize_t count) noexcept nogil:
-    """A line of `count` items along its last axis, which may be fewer than that has where lines are in pieces."""
+cdef inline void move_line(
+    const Move* move, const char* src, char* dst, Py_ssize_t row_step, Py_ssize_t count
+) noexcept nogil:
+    """A line of `count` items along its last axis, which may be fewer than that has where lines are in pieces.
+
+    Of the rows of one that is deinterleaved, each is row_step bytes behind the one before it.
+    """
     cdef int last = move.rank - 1
     cdef float floats[CHUNK]
     cdef double doubles[CHUNK]
@@ -977,13 +988,13 @@ cdef inline void move_line(const Move* move, const char* src, char* dst, Py_ssiz
     elif move.kind == PATTERNS:
         line_patterns(move, src, dst, count)
     elif move.dst_item == 1:
-        line_words(move, src, dst, <word8*>NULL)
+        line_words(move, src, dst, row_step, <word8*>NULL)
     elif move.dst_item == 2:
-        line_words(move, src, dst, <word16*>NULL)
+        line_words(move, src, dst, row_step, <word16*>NULL)
     elif move.dst_item == 4:
-        line_words(move, src, dst, <word32*>NULL)
+        line_words(move, src, dst, row_step, <word32*>NULL)
     else:
-        line_words(move, src, dst, <word64*>NULL)
+        line_words(move, src, dst, row_step, <word64*>NULL)
 
 
 cdef inline Py_ssize_t picked(const Move* move, int axis, Py_ssize_t at) noexcept nogil:
@@ -1002,7 +1013,9 @@ cdef inline void move_part(const Move* move, int part, int parts) noexcept nogil
     cdef Py_ssize_t line
     cdef Py_ssize_t count = move.length[last]
     # Without memory for it a line goes to its place at once. Registers may be stored beyond its end.
-    cdef char* made = <char*>malloc(move.streamed + LINE) if move.streamed else NULL
+    cdef char* made = <char*>malloc(move.streamed * move.streamed_rows + LINE) if move.streamed else NULL
+    cdef Py_ssize_t row_step = move.dst_step[last - 1] if move.kind == DEINTERLEAVE else 0
+    cdef Py_ssize_t row, left_out
     cdef Py_ssize_t line_bytes = move.dst_item * move.length[last]
     cdef const char* src = move.src
     cdef char* dst = move.dst
@@ -1026,9 +1039,14 @@ cdef inline void move_part(const Move* move, int part, int parts) noexcept nogil
             count = move.length[last]
             if move.piece_axis >= 0 and at[move.piece_axis] == move.length[move.piece_axis] - 1:
                 count = move.last_piece
-            move_line(move, src, dst if made == NULL else made, count)
+            if made == NULL:
+                move_line(move, src, dst, row_step, count)
+            else:
+                move_line(move, src, made, move.streamed, count)
         if made != NULL:
-            stream(made, dst, move.streamed - (move.length[last] - count) * move.dst_step[last])
+            left_out = (move.length[last] - count) * move.dst_step[last]
+            for row in range(move.streamed_rows):
+                stream(made + row * move.streamed, dst + row * row_step, move.streamed - left_out)
         for axis in range(outer - 1, -1, -1):
             src -= picked(move, axis, at[axis]) * move.src_step[axis]
             at[axis] += 1
