@@ -464,9 +464,9 @@ cdef inline bint fill_repeats(Move* move, const Py_ssize_t* places, int blocks) 
         or not fill_windows(move, places) or move.windows > IMGOPS_MAX_BLOCK_WINDOWS
     ):
         return False
-    # A load costs as much as a store; a run that is no word is copied in two steps.
+    # A load costs as much as a store; a run that is no word is copied in two steps. Wide blocks must win clearly.
     items = move.repeat_items * move.pattern
-    return blocks * (move.windows + 1) <= (items if is_word(move.dst_item) else 2 * items)
+    return blocks * (move.windows + 1) + (block > 16) <= (items if is_word(move.dst_item) else 2 * items)
 
 
 cdef inline int find_repeats(Move* move, const Py_ssize_t* places) noexcept nogil:
