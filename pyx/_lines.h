@@ -318,6 +318,8 @@ enum { ONE_WINDOW, WIDE_WINDOW, WINDOW_PER_TAP };
             T##_blocks_of(src, windows, lanes, weights, width, inner, dst, begin, last, count, window, 1);           \
         else if (width == 2)                                                                                         \
             T##_blocks_of(src, windows, lanes, weights, 2, inner, dst, begin, last, count, window, 0);               \
+        else if (width == 3)                                                                                         \
+            T##_blocks_of(src, windows, lanes, weights, 3, inner, dst, begin, last, count, window, 0);               \
         else if (width == 4)                                                                                         \
             T##_blocks_of(src, windows, lanes, weights, 4, inner, dst, begin, last, count, window, 0);               \
         else                                                                                                         \

@@ -271,6 +271,8 @@ cdef struct Job:
     bint blends_in
     bint blends_out
     bint is_mean
+    # Integers in and out: no NaN that a weight of zero could spread, and no sign of a zero that it could change.
+    bint only_integers
     # Bytes that pairs of pixels are summed of, in rows of sums, or rounded where both axes take means of two.
     bint pairs
     bint halves
@@ -424,22 +426,24 @@ cdef inline void single_line(
 
 
 cdef inline void blocks_line(
-    const Axis* cols, const Workspace* work, const accumulator* src, accumulator* dst, Py_ssize_t inner
+    const Job* job, const Workspace* work, const accumulator* src, accumulator* dst
 ) noexcept nogil:
+    cdef Py_ssize_t width = job.cols.width
+    cdef bint masked = work.masked_blocks and not job.only_integers
     if accumulator is float:
         float_blocks(
-            src, work.windows, work.lanes, <const float*>work.weights, cols.width, inner, dst, work.block_begin,
-            work.last_block, work.blocks, work.window, work.masked_blocks,
+            src, work.windows, work.lanes, <const float*>work.weights, width, job.inner, dst, work.block_begin,
+            work.last_block, work.blocks, work.window, masked,
         )
     elif accumulator is double:
         double_blocks(
-            src, work.windows, work.lanes, <const double*>work.weights, cols.width, inner, dst, work.block_begin,
-            work.last_block, work.blocks, work.window, work.masked_blocks,
+            src, work.windows, work.lanes, <const double*>work.weights, width, job.inner, dst, work.block_begin,
+            work.last_block, work.blocks, work.window, masked,
         )
     else:
         fixed_blocks(
-            src, work.windows, work.lanes, <const fixed*>work.weights, cols.width, inner, dst, work.block_begin,
-            work.last_block, work.blocks, work.window, work.masked_blocks,
+            src, work.windows, work.lanes, <const fixed*>work.weights, width, job.inner, dst, work.block_begin,
+            work.last_block, work.blocks, work.window, masked,
         )
 
 
@@ -461,17 +465,19 @@ cdef inline void single_pixels(
 
 
 cdef inline void padded_line(
-    const Axis* cols, const Workspace* work, const accumulator* src, accumulator* dst, Py_ssize_t inner
+    const Job* job, const Workspace* work, const accumulator* src, accumulator* dst
 ) noexcept nogil:
+    cdef const Axis* cols = &job.cols
+    cdef Py_ssize_t inner = job.inner
     cdef Py_ssize_t count = work.tile_end - work.tile_begin
     cdef Py_ssize_t core_begin = min(max(cols.core_begin - work.tile_begin, 0), count)
     cdef Py_ssize_t core_end = min(max(cols.core_end - work.tile_begin, core_begin), count)
     if work.masked_blocks:
-        blocks_line(cols, work, src, dst, inner)
+        blocks_line(job, work, src, dst)
         return
     single_pixels(cols, work, src, dst, 0, core_begin, inner, True)
     if work.blocks:
-        blocks_line(cols, work, src, dst, inner)
+        blocks_line(job, work, src, dst)
     else:
         single_pixels(cols, work, src, dst, core_begin, core_end, inner, False)
     single_pixels(cols, work, src, dst, core_end, count, inner, True)
@@ -514,7 +520,7 @@ cdef inline void cols_line(
     if job.cols.width == 0 or job.inner > 4:
         uneven_line(&job.cols, work, src, dst, job.inner)
         return
-    padded_line(&job.cols, work, src, dst, job.inner)
+    padded_line(job, work, src, dst)
     # Masked blocks have seen to their own.
     if job.cols.has_empty and not work.masked_blocks:
         for j in range(work.tile_begin, work.tile_end):
@@ -1386,6 +1392,7 @@ cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
             accumulator is not double and job.is_mean and blended_size(job.dst_dtype)
             and is_packed(job.cols.dst_step, job.inner, job.dst_inner_step, blended_size(job.dst_dtype))
         )
+        job.only_integers = blended_size(job.src_dtype) and blended_size(job.dst_dtype)
         job.bias = 128 << FIXED_BITS if job.dst_dtype == INT8 else 0
         job.halves = (
             job.pairs and job.cols.width == 2 and job.blends_out and halves_exactly(&job.rows) and job.rows.shift == 1

@@ -244,6 +244,20 @@ def test_rows_side_by_side_give_the_bits_of_each_row(dtype, channels):
                     np.testing.assert_array_equal(y, room[:, 1:-1])
 
 
+@pytest.mark.parametrize("dtype", SMALL_INTEGERS)
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_zeros_in_tables_are_multiplied_where_all_are_integers(dtype, channels):
+    """Outputs of two taps and of three, so that zeros stand among the weights: the bits of sums without them."""
+    x = noise((20, 90, channels), dtype)
+    x[:10, :40] = np.iinfo(dtype).max
+    x[5:, 60:] = np.iinfo(dtype).min
+    for size, axes in (((18, 83), (0, 1)), ((17, 71), (0, 1)), ((20, 59), (0, 1)), (50, 1), (87, 1)):
+        for mode in ("linear", "cubic"):
+            y = imgops.resample(x, size, axes=axes, mode=mode, antialias=True)
+            sums = imgops.resample(x, size, axes=axes, mode=mode, antialias=True, dtype=np.float32)
+            np.testing.assert_array_equal(y, rounded(sums, dtype))
+
+
 @pytest.mark.parametrize("dtype", [*SMALL_INTEGERS, np.float32, np.float64])
 @pytest.mark.parametrize("size", [(30, 21), (8, 30), (47, 9), (5, 5), (17, 60), (2, 1)])
 def test_columns_of_many_rows_are_summed_from_the_first_to_the_last(dtype, size):
