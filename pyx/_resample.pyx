@@ -1057,7 +1057,7 @@ cdef inline bint goes_across(const Job* job, accumulator* tag) noexcept nogil:
     cdef bint in_periods = job.inner == 1 and job.cols.period > 0
     return (
         accumulator is not fixed and lanes > 0 and job.cols.mapped and (job.rows_first or not job.rows.mapped)
-        and job.rows.output_length >= lanes
+        and job.rows.output_length >= lanes and job.cols.longest * job.inner <= ACROSS_INPUT
         and (not (in_blocks or in_periods) if job.inner <= 4 else job.inner < 2 * lanes)
     )
 
