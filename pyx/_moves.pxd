@@ -783,7 +783,13 @@ cdef inline void line_picks(
     Py_ssize_t count
 ) noexcept nogil:
     cdef Py_ssize_t i
-    if item == 12:
+    if item == 3:
+        for i in range(count):
+            memcpy(dst + i * dst_step, src + index[i] * src_step, 3)
+    elif item == 6:
+        for i in range(count):
+            memcpy(dst + i * dst_step, src + index[i] * src_step, 6)
+    elif item == 12:
         for i in range(count):
             memcpy(dst + i * dst_step, src + index[i] * src_step, 12)
     elif item == 16:
