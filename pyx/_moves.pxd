@@ -49,6 +49,8 @@ cdef enum:
     # The most lanes of a shuffled block, and the most windows that it may have.
     MAX_LANES = 32
     MAX_WINDOWS = 8
+    # Repeats of a line from which on it pays to hold controls in registers.
+    MIN_REPEATS = 8
     # The longest runs that are shuffled.
     MAX_SHUFFLED_RUN = 32
     # Bytes of src that a piece of a line spans, where other lines read what it leaves between its items.
@@ -460,7 +462,7 @@ cdef inline bint fill_repeats(Move* move, const Py_ssize_t* places, int blocks) 
     move.repeat_items = blocks * block // group
     move.repeat_bytes = move.repeat_items * group
     if (
-        not 1 <= move.repeat_items <= move.length[last] or move.repeat_bytes <= (blocks - 1) * block
+        not 1 <= move.repeat_items <= move.length[last] // MIN_REPEATS or move.repeat_bytes <= (blocks - 1) * block
         or not fill_windows(move, places) or move.windows > IMGOPS_MAX_BLOCK_WINDOWS
     ):
         return False

@@ -156,6 +156,8 @@ cdef enum:
     # Elements of a row that one tile may read where rows go side by side, and those that are turned at a time.
     ACROSS_INPUT = 8192
     ACROSS_PART = 512
+    # Taps from which on that pays.
+    ACROSS_TAPS = 6
     # Lines under which the blocks of a tile do not pay.
     BLOCK_LINES = 16
 
@@ -1051,15 +1053,21 @@ cdef inline void enter_tile(const Job* job, Workspace* work, Py_ssize_t tile, ac
 
 cdef inline bint goes_across(const Job* job, accumulator* tag) noexcept nogil:
     """Whether rows that are ready for the table of cols go through it side by side."""
-    cdef Py_ssize_t lanes = block_lanes(tag)
+    cdef Py_ssize_t lanes = 0 if accumulator is fixed else block_lanes(tag)
+    cdef Py_ssize_t rows = job.rows.output_length
     # Blocks find many taps of few pixels in a register; periods need not look for them.
     cdef bint in_blocks = 0 < job.cols.width <= BLOCK_TAPS and job.cols.input_length <= 2 * job.cols.output_length
     cdef bint in_periods = job.inner == 1 and job.cols.period > 0
-    return (
-        accumulator is not fixed and lanes > 0 and job.cols.mapped and (job.rows_first or not job.rows.mapped)
-        and job.rows.output_length >= lanes and job.cols.longest * job.inner <= ACROSS_INPUT
-        and (not (in_blocks or in_periods) if job.inner <= 4 else job.inner < 2 * lanes)
-    )
+    if lanes == 0 or not job.cols.mapped or job.rows.mapped and not job.rows_first:
+        return False
+    # All inputs are turned, read or not, and all lanes of the last rows computed.
+    if job.cols.longest * job.cols.output_length < job.cols.input_length or job.cols.longest * job.inner > ACROSS_INPUT:
+        return False
+    if 3 * lanes * ((rows - 1) // lanes + 1) > 4 * rows:
+        return False
+    if job.inner > 4:
+        return job.inner < 2 * lanes
+    return job.cols.longest >= ACROSS_TAPS and not (in_blocks or in_periods)
 
 
 cdef inline Py_ssize_t padded_bytes(Py_ssize_t size) noexcept nogil:
