@@ -16,6 +16,7 @@ def move_blocks(
     dst_dtype: int,
     parts: int,
     add: bool,
+    fresh: bool,
     num_threads: int,
 ) -> None: ...
 
@@ -49,6 +50,9 @@ def resample(
     parts: int,
     itemsize: int,
     add: bool,
+    fresh: bool,
     num_threads: int,
 ) -> None: ...
-def nearest(x: np.ndarray, tables: tuple[NDArray[np.int64] | None, ...], out: np.ndarray, num_threads: int) -> None: ...
+def nearest(
+    x: np.ndarray, tables: tuple[NDArray[np.int64] | None, ...], out: np.ndarray, fresh: bool, num_threads: int
+) -> None: ...

@@ -262,14 +262,15 @@ def _move(function, x, block_size, data_format, mode, out, num_threads, to_space
     x = _checks.as_array(function, x)
     shape, numbers = _plan(function, x.shape, x.itemsize, block_size, data_format, mode, to_space)
     num_threads = threads.resolve(function, num_threads)
-    if out is None:
+    fresh = out is None
+    if fresh:
         out = _checks.empty(function, shape, x.dtype)
     else:
         _checks.output(function, out, shape, (x.dtype,), data_format)
         if np.may_share_memory(x, out):
             x = x.copy()
     if 0 not in shape:
-        _kernels.blocks.move_blocks(x, out, *numbers, -1, -1, 1, False, num_threads)
+        _kernels.blocks.move_blocks(x, out, *numbers, -1, -1, 1, False, fresh, num_threads)
     return out
 
 
@@ -280,7 +281,8 @@ def _move_grad(function, grad_output, block_size, data_format, mode, out, accumu
         accumulate = _checks.accumulate(function, accumulate, out)
     shape, numbers = _plan(function, x.shape, x.itemsize, block_size, data_format, mode, to_space)
     num_threads = threads.resolve(function, num_threads)
-    if out is None:
+    fresh = out is None
+    if fresh:
         out = _checks.empty(function, shape, x.dtype)
     else:
         _checks.output(function, out, shape, _dtypes.gradient_outputs(x.dtype), data_format)
@@ -289,20 +291,20 @@ def _move_grad(function, grad_output, block_size, data_format, mode, out, accumu
     if 0 in shape:
         return out
     if not accumulate and out.dtype == x.dtype:
-        _kernels.blocks.move_blocks(x, out, *numbers, -1, -1, 1, False, num_threads)
+        _kernels.blocks.move_blocks(x, out, *numbers, -1, -1, 1, False, fresh, num_threads)
     elif x.dtype.isnative and out.dtype.isnative:
-        _add(x, out, numbers, accumulate, num_threads)
+        _add(x, out, numbers, accumulate, fresh, num_threads)
     else:
         native = out.astype(_dtypes.native(out.dtype))
-        _add(x.astype(_dtypes.native(x.dtype)), native, numbers, accumulate, num_threads)
+        _add(x.astype(_dtypes.native(x.dtype)), native, numbers, accumulate, True, num_threads)
         out[...] = native
     return out
 
 
-def _add(x, out, numbers, accumulate, num_threads):
+def _add(x, out, numbers, accumulate, fresh, num_threads):
     """Move numbers, in native byte order, into those of `out`, or add them there."""
     codes = _dtypes.code(x.dtype), _dtypes.code(out.dtype)
-    _kernels.blocks.move_blocks(x, out, *numbers, *codes, _dtypes.parts(out.dtype), accumulate, num_threads)
+    _kernels.blocks.move_blocks(x, out, *numbers, *codes, _dtypes.parts(out.dtype), accumulate, fresh, num_threads)
 
 
 def _plan(function, shape, itemsize, block_size, data_format, mode, to_space):

@@ -434,16 +434,18 @@ class ResamplePlan:
             _checks.element_count(function, self.output_shape, result_dtype.itemsize)
             if dtype is None:
                 self._calls[x.dtype, None] = call
-        if out is None:
+        fresh = out is None
+        if fresh:
             out = _checks.empty(function, self.output_shape, call.dtype)
         else:
             x = _checked_operands(function, self.output_shape, x, out, call.dtype, dtype)
-        call(x, out, False, num_threads)
+        call(x, out, False, fresh, num_threads)
         return out
 
     def _pick(self, function, x, out, dtype, num_threads):
         result_dtype = x.dtype if dtype is None else _checks.any_dtype(function, dtype)
-        if out is None:
+        fresh = out is None
+        if fresh:
             if result_dtype.itemsize > self._fitting_size:
                 _checks.element_count(function, self.output_shape, result_dtype.itemsize)
                 self._fitting_size = result_dtype.itemsize
@@ -454,10 +456,10 @@ class ResamplePlan:
             x = _checks.converted(function, x, result_dtype)
         if not self._is_empty:
             if self._tables is not None:
-                _kernels.resample.nearest(x, self._tables, out, num_threads)
+                _kernels.resample.nearest(x, self._tables, out, fresh, num_threads)
                 return out
             for part, passes, target in _windows(x, self._passes, out):
-                _kernels.resample.nearest(part, _index_tables(passes, x.ndim), target, num_threads)
+                _kernels.resample.nearest(part, _index_tables(passes, x.ndim), target, fresh, num_threads)
         return out
 
     def _backward(self, function, grad_output, out, accumulate, num_threads):
@@ -476,9 +478,10 @@ class ResamplePlan:
             _checks.element_count(function, self.input_shape, result.itemsize)
             double = _dtypes.needs_double(source, result)
             call = self._calls[source, result] = self._prepared(source, result, double, backward=True)
-        if out is None:
+        fresh = out is None
+        if fresh:
             out = _checks.empty(function, self.input_shape, result)
-        call(grad_output, out, accumulate, num_threads)
+        call(grad_output, out, accumulate, fresh, num_threads)
         return out
 
     @functools.cached_property
@@ -548,19 +551,19 @@ class _Call:
                 if self._source == result and result.itemsize == 1 and self._numbers[-1] > 2:
                     self._parts = _parts_with_exact_inside(needed, result)
 
-    def __call__(self, x, out, accumulate, num_threads):
+    def __call__(self, x, out, accumulate, fresh, num_threads):
         if self._passes is None:
             return
         if x.dtype is not self._source and x.dtype != self._source:
             x = x.astype(self._source)
         if self._parts is not None:
             for read, written, tables, numbers in self._parts:
-                _kernels.resample.resample(x[read], *tables, out[written], *numbers, accumulate, num_threads)
+                _kernels.resample.resample(x[read], *tables, out[written], *numbers, accumulate, fresh, num_threads)
         elif self._tables is not None:
-            _kernels.resample.resample(x, *self._tables, out, *self._numbers, accumulate, num_threads)
+            _kernels.resample.resample(x, *self._tables, out, *self._numbers, accumulate, fresh, num_threads)
         else:
             for part, passes, target in _windows(x, self._passes, out):
-                _apply(part, _without_identities(passes), target, self._double, accumulate, num_threads)
+                _apply(part, _without_identities(passes), target, self._double, accumulate, fresh, num_threads)
 
 
 def _kernel_arguments(passes, source, result, double):
@@ -798,16 +801,16 @@ def _index_tables(passes, ndim):
     return tuple(tables)
 
 
-def _apply(x, passes, out, double, accumulate, num_threads):
-    """Apply short tables to x in order and write or add the result to out."""
+def _apply(x, passes, out, double, accumulate, fresh, num_threads):
+    """Apply short tables to x in order and write or add the result to out; `fresh`: nobody has written there yet."""
     if len(passes) > 2:
-        _apply_in_slabs(x, passes, out, double, accumulate, num_threads)
+        _apply_in_slabs(x, passes, out, double, accumulate, fresh, num_threads)
     else:
         tables, numbers = _kernel_arguments(passes, x.dtype, out.dtype, double)
-        _kernels.resample.resample(x, *tables, out, *numbers, accumulate, num_threads)
+        _kernels.resample.resample(x, *tables, out, *numbers, accumulate, fresh, num_threads)
 
 
-def _apply_in_slabs(x, passes, out, double, accumulate, num_threads):
+def _apply_in_slabs(x, passes, out, double, accumulate, fresh, num_threads):
     """The first pass into an intermediate array, slab by slab of the last pass's axis, so that it stays small."""
     (axis, taps), (last_axis, last_taps) = passes[0], passes[-1]
     parts = _dtypes.parts(out.dtype)
@@ -822,9 +825,9 @@ def _apply_in_slabs(x, passes, out, double, accumulate, num_threads):
         source = _along(x, last_axis, first, last)
         shape[last_axis] = last - first
         middle = np.empty(shape, dtype)
-        _apply(source, ((axis, taps),), middle, double, False, num_threads)
+        _apply(source, ((axis, taps),), middle, double, False, True, num_threads)
         rest = (*passes[1:-1], (last_axis, window))
-        _apply(middle, rest, _along(out, last_axis, start, stop), double, accumulate, num_threads)
+        _apply(middle, rest, _along(out, last_axis, start, stop), double, accumulate, fresh, num_threads)
 
 
 def _along(array, axis, start, stop):

@@ -46,11 +46,11 @@ cdef void add_block_axes(
 
 def move_blocks(
     src, dst, int channel, int height, int width, Py_ssize_t block, bint crd, bint to_space,
-    int src_dtype, int dst_dtype, int parts, bint add, int num_threads
+    int src_dtype, int dst_dtype, int parts, bint add, bint fresh, int num_threads
 ):
     """Move blocks from src to dst; as bytes, or as `parts` numbers per item where the dtypes differ or `add` is set.
 
-    src_dtype and dst_dtype are codes of _types.pxd; src_dtype is -1 for bytes.
+    src_dtype and dst_dtype are codes of _types.pxd; src_dtype is -1 for bytes. `fresh`: see _streams.h.
     """
     cdef Py_buffer source
     cdef Py_buffer target
@@ -72,6 +72,7 @@ def move_blocks(
             move.src_dtype = src_dtype
             move.dst_dtype = dst_dtype
             move.add = add
+            move.fresh = fresh
             move.src_item = source.itemsize
             move.dst_item = target.itemsize
             for axis in range(source.ndim):

@@ -92,6 +92,7 @@ cdef struct Move:
     int src_dtype
     int dst_dtype
     bint add
+    bint fresh
     int kind
     int line_axes
     Py_ssize_t lines
@@ -635,7 +636,7 @@ cdef inline void plan_streams(Move* move) noexcept nogil:
     cdef Py_ssize_t rows = move.length[move.rank - 2] if move.kind == DEINTERLEAVE else 1
     move.streamed = 0
     move.streamed_rows = rows
-    if not IMGOPS_HAS_STREAMS or move.add or size < MIN_STREAMED or size * rows > MAX_STREAMED:
+    if not IMGOPS_HAS_STREAMS or move.add or move.fresh or size < MIN_STREAMED or size * rows > MAX_STREAMED:
         return
     if move.lines >= STREAM_BYTES // (size * rows):
         move.streamed = size

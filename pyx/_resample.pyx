@@ -1430,13 +1430,14 @@ cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
 
 def resample(
     x, Table first, Table second, out, int first_axis, int second_axis, int src_dtype, int dst_dtype, int parts,
-    int itemsize, bint add, int num_threads
+    int itemsize, bint add, bint fresh, int num_threads
 ):
     """Apply up to two tables to x, first before second, and write (or add) the result to out.
 
     first_axis and second_axis are the axes of the tables; a table may be None, the second one with axis -1. `parts` is
     2 for complex items, which are resampled part by part. The dtypes are codes of _types.pxd, of a part. itemsize is
     that of the tables' weights: 2 for `fixed`, which takes 8-bit integers to the same, 4 for float, 8 for double.
+    `fresh`: see _streams.h.
     """
     cdef Py_buffer source
     cdef Py_buffer target
@@ -1456,7 +1457,7 @@ def resample(
         job.dst_dtype = dst_dtype
         job.dst_size = target.itemsize // parts
         job.add = add
-        job.streams = IMGOPS_HAS_STREAMS and not add and target.len >= STREAM_BYTES
+        job.streams = IMGOPS_HAS_STREAMS and not (add or fresh) and target.len >= STREAM_BYTES
         job.inner = 1
         job.src_inner_step = 0
         job.dst_inner_step = 0
@@ -1497,8 +1498,11 @@ def resample(
         PyBuffer_Release(&target)
 
 
-def nearest(x, tuple tables, out, int num_threads):
-    """out[i0, i1, ...] = x[tables[0][i0], tables[1][i1], ...]; a table that is None is the identity."""
+def nearest(x, tuple tables, out, bint fresh, int num_threads):
+    """out[i0, i1, ...] = x[tables[0][i0], tables[1][i1], ...]; a table that is None is the identity.
+
+    `fresh`: see _streams.h.
+    """
     cdef Py_buffer source
     cdef Py_buffer target
     cdef Move move
@@ -1518,6 +1522,7 @@ def nearest(x, tuple tables, out, int num_threads):
         move.src_item = source.itemsize
         move.dst_item = target.itemsize
         move.add = False
+        move.fresh = fresh
         for axis in range(source.ndim):
             if tables[axis] is None:
                 add_axis(&move, target.shape[axis], source.strides[axis], target.strides[axis], NULL)

@@ -1,5 +1,6 @@
 /* Bytes copied past the caches, for outputs that no cache keeps: a line of them is neither fetched before it is overwritten nor
- * does it drive out what is still to be read.
+ * does it drive out what is still to be read. Not for outputs that are fresh, memory that nobody has written since the system
+ * cleared it: its lines are in a cache, and would have to leave it first.
  */
 #ifndef IMGOPS_STREAMS_H
 #define IMGOPS_STREAMS_H

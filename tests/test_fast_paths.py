@@ -431,10 +431,14 @@ def test_large_outputs_written_past_the_caches(dtype, channels, mode):
 def test_large_gradients_written_past_the_caches():
     gradient = noise((3, 1999, 2003), np.float32)
     written = imgops.resample_grad(gradient, (2003, 1361), data_format="NCHW")
+    fresh = written.copy()
+    written[...] = np.nan
+    imgops.resample_grad(gradient, (2003, 1361), data_format="NCHW", out=written)
     added = np.zeros_like(written)
     imgops.resample_grad(gradient, (2003, 1361), data_format="NCHW", out=added, accumulate=True)
     assert written.nbytes > 32_000_000
     np.testing.assert_array_equal(written, added)
+    np.testing.assert_array_equal(written, fresh)
 
 
 @pytest.mark.parametrize(
