@@ -160,6 +160,8 @@ cdef enum:
     ACROSS_TAPS = 6
     # Lines under which the blocks of a tile do not pay.
     BLOCK_LINES = 16
+    # Bytes that are moved in the time that a row takes whatever its length.
+    ROW_BYTES = 512
 
 
 cdef bint are_means(const int64_t[::1] offsets, const double[::1] weights, double one):
@@ -1411,6 +1413,8 @@ cdef int resample_as(Job* job, int num_threads, accumulator* tag) except -1:
         bytes_moved = size * job.inner * job.outer_count * (
             job.rows.input_length * job.cols.input_length + job.rows.output_length * job.cols.output_length
         )
+        # Narrow rows take what their setting up takes.
+        bytes_moved = max(bytes_moved, ROW_BYTES * job.units)
         threads = <int>max(1, min(<Py_ssize_t>num_threads, min(job.units, bytes_moved // BYTES_PER_THREAD)))
         part_bytes = workspace_bytes(job, &work, NULL, tag)
         # Registers stored across cache lines take twice as long: buffers begin at one.
