@@ -155,7 +155,6 @@ IMGOPS_PERIODIC(float)
 IMGOPS_PERIODIC(double)
 IMGOPS_PERIODIC(fixed)
 
-#define IMGOPS_UNROLLED _Pragma("GCC unroll 16")
 /* Registers of the blocks: LANES of T and the same number of indices into two registers. */
 #if defined(__AVX512BW__)
 typedef float float_block __attribute__((vector_size(64)));
@@ -366,15 +365,15 @@ IMGOPS_NO_BLOCKS(fixed)
     {                                                                                                                \
         enum { size = T##_lanes_of_block };                                                                          \
         T##_block x[size], y[size];                                                                                  \
-        IMGOPS_UNROLLED for (int i = 0; i < size; i++) memcpy(&x[i], src + i * src_step, sizeof x[i]);               \
-        IMGOPS_UNROLLED for (int distance = 1; distance < size; distance *= 2) {                                     \
-            IMGOPS_UNROLLED for (int i = 0; i < size / 2; i++) {                                                     \
+        IMGOPS_UNROLL for (int i = 0; i < size; i++) memcpy(&x[i], src + i * src_step, sizeof x[i]);                 \
+        IMGOPS_UNROLL for (int distance = 1; distance < size; distance *= 2) {                                       \
+            IMGOPS_UNROLL for (int i = 0; i < size / 2; i++) {                                                       \
                 y[2 * i] = T##_low_halves(x[i], x[i + size / 2]);                                                    \
                 y[2 * i + 1] = T##_high_halves(x[i], x[i + size / 2]);                                               \
             }                                                                                                        \
-            IMGOPS_UNROLLED for (int i = 0; i < size; i++) x[i] = y[i];                                              \
+            IMGOPS_UNROLL for (int i = 0; i < size; i++) x[i] = y[i];                                                \
         }                                                                                                            \
-        IMGOPS_UNROLLED for (int i = 0; i < size; i++) memcpy(dst + i * dst_step, &x[i], sizeof x[i]);               \
+        IMGOPS_UNROLL for (int i = 0; i < size; i++) memcpy(dst + i * dst_step, &x[i], sizeof x[i]);                 \
     }                                                                                                                \
     static void T##_turn_rows(const T *rows, ptrdiff_t step, ptrdiff_t length, T *across)                            \
     {                                                                                                                \
@@ -393,12 +392,12 @@ IMGOPS_NO_BLOCKS(fixed)
         const ptrdiff_t size = T##_lanes_of_block;                                                                   \
         T##_block sum[4];                                                                                            \
         /* -0.0 leaves every sum as it is. */                                                                        \
-        IMGOPS_UNROLLED for (int c = 0; c < part; c++) sum[c] = count ? -(T##_block){0} : (T##_block){0};            \
+        IMGOPS_UNROLL for (int c = 0; c < part; c++) sum[c] = count ? -(T##_block){0} : (T##_block){0};              \
         for (ptrdiff_t t = 0; t < count; t++, x += inner * size) {                                                   \
             if (weights[t] == 0) continue;                                                                           \
-            IMGOPS_UNROLLED for (int c = 0; c < part; c++) sum[c] += weights[t] * *(const T##_block *)(x + c * size);\
+            IMGOPS_UNROLL for (int c = 0; c < part; c++) sum[c] += weights[t] * *(const T##_block *)(x + c * size);  \
         }                                                                                                            \
-        IMGOPS_UNROLLED for (int c = 0; c < part; c++) memcpy(dst + c * size, &sum[c], sizeof sum[c]);               \
+        IMGOPS_UNROLL for (int c = 0; c < part; c++) memcpy(dst + c * size, &sum[c], sizeof sum[c]);                 \
     }                                                                                                                \
     IMGOPS_INLINE void T##_across_of(                                                                                \
         const T *src, ptrdiff_t first, const int64_t *starts, const int64_t *counts, const int64_t *offsets,         \
@@ -550,24 +549,24 @@ IMGOPS_NO_ACROSS(double)
         const ptrdiff_t size = T##_lanes_of_block;                                                                   \
         T##_block sum[4], next_sum[4];                                                                               \
         /* -0.0 leaves every sum as it is. */                                                                        \
-        IMGOPS_UNROLLED for (int r = 0; r < registers; r++) sum[r] = next_sum[r] = -(T##_block){0};                  \
-        if (more) IMGOPS_UNROLLED for (int r = 0; r < registers; r++) memcpy(&sum[r], dst + at + r * size, sizeof sum[r]);\
+        IMGOPS_UNROLL for (int r = 0; r < registers; r++) sum[r] = next_sum[r] = -(T##_block){0};                    \
+        if (more) IMGOPS_UNROLL for (int r = 0; r < registers; r++) memcpy(&sum[r], dst + at + r * size, sizeof sum[r]);  \
         int k = 0;                                                                                                   \
         if (two) {                                                                                                   \
             for (; k < next_from; k++)                                                                               \
-                IMGOPS_UNROLLED for (int r = 0; r < registers; r++)                                                  \
+                IMGOPS_UNROLL for (int r = 0; r < registers; r++)                                                    \
                     sum[r] += weights[k] * T##_of_##SOURCE(rows[k] + at + r * size);                                 \
             for (; k < from; k++)                                                                                    \
-                IMGOPS_UNROLLED for (int r = 0; r < registers; r++)                                                  \
+                IMGOPS_UNROLL for (int r = 0; r < registers; r++)                                                    \
                     next_sum[r] += next_weights[k] * T##_of_##SOURCE(rows[k] + at + r * size);                       \
         }                                                                                                            \
         for (; k < count; k++)                                                                                       \
-            IMGOPS_UNROLLED for (int r = 0; r < registers; r++) {                                                    \
+            IMGOPS_UNROLL for (int r = 0; r < registers; r++) {                                                      \
                 const T##_block x = T##_of_##SOURCE(rows[k] + at + r * size);                                        \
                 sum[r] += weights[k] * x;                                                                            \
                 if (two) next_sum[r] += next_weights[k] * x;                                                         \
             }                                                                                                        \
-        IMGOPS_UNROLLED for (int r = 0; r < registers; r++) {                                                        \
+        IMGOPS_UNROLL for (int r = 0; r < registers; r++) {                                                          \
             memcpy(dst + at + r * size, &sum[r], sizeof sum[r]);                                                     \
             if (two) memcpy(next + at + r * size, &next_sum[r], sizeof next_sum[r]);                                 \
         }                                                                                                            \

@@ -781,23 +781,29 @@ cdef inline void line_run_pairs(const Move* move, const char* src, char* dst) no
         dst += move.dst_step[last - 1]
 
 
+cdef inline void pick_runs(
+    const char* src, Py_ssize_t src_step, const int64_t* index, char* dst, Py_ssize_t dst_step, const Py_ssize_t item,
+    Py_ssize_t count
+) noexcept nogil:
+    """Runs of a length that is a constant where this is called, so that copies are words."""
+    cdef Py_ssize_t i
+    for i in range(count):
+        memcpy(dst + i * dst_step, src + index[i] * src_step, item)
+
+
 cdef inline void line_picks(
     const char* src, Py_ssize_t src_step, const int64_t* index, char* dst, Py_ssize_t dst_step, Py_ssize_t item,
     Py_ssize_t count
 ) noexcept nogil:
     cdef Py_ssize_t i
     if item == 3:
-        for i in range(count):
-            memcpy(dst + i * dst_step, src + index[i] * src_step, 3)
+        pick_runs(src, src_step, index, dst, dst_step, 3, count)
     elif item == 6:
-        for i in range(count):
-            memcpy(dst + i * dst_step, src + index[i] * src_step, 6)
+        pick_runs(src, src_step, index, dst, dst_step, 6, count)
     elif item == 12:
-        for i in range(count):
-            memcpy(dst + i * dst_step, src + index[i] * src_step, 12)
+        pick_runs(src, src_step, index, dst, dst_step, 12, count)
     elif item == 16:
-        for i in range(count):
-            memcpy(dst + i * dst_step, src + index[i] * src_step, 16)
+        pick_runs(src, src_step, index, dst, dst_step, 16, count)
     elif item == 1:
         pick_words(<const word8*>src, src_step, index, <word8*>dst, dst_step, count)
     elif item == 2:

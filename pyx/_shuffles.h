@@ -16,13 +16,6 @@
 #include <stdint.h>
 #include "_words.h"
 
-#if defined(__clang__)
-#define IMGOPS_UNROLL _Pragma("unroll")
-#elif defined(__GNUC__)
-#define IMGOPS_UNROLL _Pragma("GCC unroll 16")
-#else
-#define IMGOPS_UNROLL
-#endif
 
 /* The most blocks of a repeat of shuffle_repeats, and the most windows of such a block. */
 enum { IMGOPS_MAX_BLOCKS = 4, IMGOPS_MAX_BLOCK_WINDOWS = 4 };

@@ -21,6 +21,15 @@
 #define IMGOPS_INLINE static __forceinline
 #endif
 
+/* A loop of at most 16 steps, all written out, so that arrays of registers stay in registers. */
+#if defined(__clang__)
+#define IMGOPS_UNROLL _Pragma("unroll")
+#elif defined(__GNUC__)
+#define IMGOPS_UNROLL _Pragma("GCC unroll 16")
+#else
+#define IMGOPS_UNROLL
+#endif
+
 typedef uint8_t word8;
 typedef uint16_t IMGOPS_ANY_ADDRESS word16;
 typedef uint32_t IMGOPS_ANY_ADDRESS word32;

@@ -2,6 +2,7 @@
 
     imgops bench --json benchmarks/results.json --overwrite
     python benchmarks/thread_pools.py --json benchmarks/thread_pools.json
+    python benchmarks/large_outputs.py --json benchmarks/large_outputs.json
     python tools/count_instructions.py
     python tools/make_performance_page.py [--no-picture]
 
@@ -127,6 +128,14 @@ def pools(results):
     return table(["workers", "threads of a call", "threads in all", "ms of a picture"], rows, range(4))
 
 
+def large(results):
+    rows = [
+        [f"{row.pop('megabytes')} MB", *(figure for pair in row.values() for figure in pair)] for row in results["rows"]
+    ]
+    heading = [f"{case}, {way}" for case in ("alone", "read", "cold", "fresh") for way in ("past", "through")]
+    return table(["output", *heading], rows, range(9))
+
+
 def instructions(results):
     """Instructions of a sample, cells of one operator and size in a row, by layout and dtype."""
     columns = [(layout, dtype) for layout in ("NHWC3", "NCHW3") for dtype in ("uint8", "uint16", "float16", "float32")]
@@ -181,6 +190,7 @@ MAKERS = {
     "threads": (threads, "results.json"),
     "bound": (bound, "results.json"),
     "pools": (pools, "thread_pools.json"),
+    "large": (large, "large_outputs.json"),
     "instructions": (instructions, "instructions.json"),
     "cells": (every_cell, "results.json"),
     "readme": (readme, "results.json"),
